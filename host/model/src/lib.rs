@@ -1,0 +1,14 @@
+//! The words of hermes and the pure rules between them.
+//!
+//! Every room may use this one, so it must never do I/O, know a clock, an async runtime, WASM or SQL. Start with
+//! [`status`] (how a command ended), [`context`] (where a text came from) and [`report`] (what the policy did to it).
+
+pub mod config;
+pub mod context;
+pub mod duration;
+pub mod exit;
+pub mod hook;
+pub mod id;
+pub mod report;
+pub mod status;
+pub mod suggest;

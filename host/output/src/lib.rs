@@ -1,0 +1,2 @@
+//! From captured bytes to what may be shown.
+pub mod policy;

@@ -1,0 +1,1 @@
+//! The glue between an exported component and the plugin's struct.
