@@ -3,6 +3,8 @@
 //! Every room may use this one, so it must never do I/O, know a clock, an async runtime, WASM or SQL. Start with
 //! [`status`] (how a command ended), [`context`] (where a text came from) and [`report`] (what the policy did to it).
 
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test is a panic"))]
+
 pub mod config;
 pub mod context;
 pub mod duration;

@@ -15,7 +15,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 /// A hint ready to be appended to a message: `; did you mean 'x'?`, or the list of known words, or nothing.
-pub fn hint<'a>(word: &str, known: &[&'a str]) -> String {
+pub fn hint(word: &str, known: &[&str]) -> String {
     match nearest(word, known.iter().copied()) {
         Some(meant) => format!("; did you mean '{meant}'?"),
         None if known.is_empty() => String::new(),
