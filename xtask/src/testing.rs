@@ -1,0 +1,68 @@
+//! Runs the tests and the benchmarks.
+
+use crate::error::TaskError;
+use crate::plugins;
+use crate::run;
+use crate::steps::Steps;
+use crate::tools;
+use crate::workspace::Workspace;
+
+/// The package with the benchmarks.
+const BENCHES: &str = "hermes-bench";
+
+/// `cargo xtask test`: every test, or those the arguments select.
+pub(crate) fn test(arguments: &[String]) -> Result<(), TaskError> {
+    let workspace = Workspace::find()?;
+    let root = &workspace.root;
+    let all = arguments.is_empty();
+    let mut steps = Steps::new(if all { 5 } else { 4 });
+    steps.step("the tools: the WASM target and cargo-nextest", || {
+        tools::ensure_plugin_target()?;
+        tools::ensure_nextest(root)
+    })?;
+    steps.step("the plugins", || plugins::build(&workspace).map(drop))?;
+    // Binaries and tests in one build, so that both have the same features and nothing heavy is compiled twice.
+    steps.step("the host and the tests (the first build compiles a compiler: 5 to 10 minutes)", || {
+        run::visibly(run::cargo(root).args(["build", "--workspace", "--bins", "--tests"]))
+    })?;
+    steps
+        .step("the tests", || run::visibly(run::cargo(root).args(["nextest", "run", "--workspace"]).args(arguments)))?;
+    if all {
+        steps.step("the examples in the documentation", || {
+            run::visibly(run::cargo(root).args(["test", "--doc", "--workspace"]))
+        })?;
+    }
+    steps.finish(
+        "test",
+        &[
+            "cargo xtask demo     the main job on real input",
+            ".ci/run              what a change must pass: format, lints, tests",
+        ],
+    );
+    Ok(())
+}
+
+/// `cargo xtask bench`.
+pub(crate) fn bench(arguments: &[String]) -> Result<(), TaskError> {
+    let workspace = Workspace::find()?;
+    if !workspace.has(BENCHES) {
+        return Err(TaskError::NoProgram {
+            program: BENCHES.to_owned(),
+            remedy: "this checkout has no folder bench in its workspace; use a whole one".to_owned(),
+        });
+    }
+    let mut steps = Steps::new(3);
+    steps.step("the WASM target", tools::ensure_plugin_target)?;
+    steps.step("the plugins", || plugins::build(&workspace).map(drop))?;
+    steps.step("the benchmarks (an optimised build of the host first: 10 minutes the first time)", || {
+        let mut command = run::cargo(&workspace.root);
+        command.args(["bench", "-p", BENCHES]);
+        if !arguments.is_empty() {
+            command.arg("--").args(arguments);
+        }
+        run::visibly(&mut command)
+    })?;
+    let reports = format!("{}/criterion    the figures, kept for the next comparison", workspace.target.display());
+    steps.finish("bench", &[&reports]);
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! The tools a task needs beside cargo, installed where they are missing.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::error::TaskError;
+use crate::run;
+
+/// What plugins are compiled for: a target that emits components directly.
+pub(crate) const PLUGIN_TARGET: &str = "wasm32-wasip2";
+
+/// Adds the plugin target, unless the compiler has it.
+pub(crate) fn ensure_plugin_target() -> Result<(), TaskError> {
+    let libraries = run::answer(Command::new("rustc").args(["--print", "target-libdir", "--target", PLUGIN_TARGET]))?;
+    if Path::new(libraries.trim()).is_dir() {
+        println!("  the compiler has the target {PLUGIN_TARGET}");
+        return Ok(());
+    }
+    if !run::works(Command::new("rustup").arg("--version")) {
+        return Err(TaskError::NoProgram {
+            program: "rustup".to_owned(),
+            remedy: format!(
+                "the compiler lacks the target {PLUGIN_TARGET}; get rustup from https://rustup.rs, or add the target the way this compiler was installed"
+            ),
+        });
+    }
+    run::visibly(Command::new("rustup").args(["target", "add", PLUGIN_TARGET]))
+}
+
+/// Installs cargo-nextest, unless it works.
+pub(crate) fn ensure_nextest(root: &Path) -> Result<(), TaskError> {
+    if run::works(run::cargo(root).args(["nextest", "--version"])) {
+        println!("  cargo-nextest is installed");
+        return Ok(());
+    }
+    println!("  cargo-nextest is missing: it is built from source now, which takes some minutes, once");
+    run::visibly(run::cargo(root).args(["install", "cargo-nextest", "--locked"]))
+}
+
+/// Says how to get a program, unless it works.
+pub(crate) fn require(program: &str, remedy: &str) -> Result<(), TaskError> {
+    if run::works(Command::new(program).arg("--version")) {
+        return Ok(());
+    }
+    Err(TaskError::NoProgram { program: program.to_owned(), remedy: remedy.to_owned() })
+}
