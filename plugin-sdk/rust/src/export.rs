@@ -78,12 +78,16 @@ pub fn log_panics(detail: PanicDetail) {
 
 /// Exports a plugin: `export!(Type: redact)`, `export!(Type: transform)` or `export!(Type: notify)`.
 ///
-/// Name and version are those of the crate that calls it, and must be those of its `plugin.toml`.
+/// Name and version are those of the crate that calls it, and must be those of its `plugin.toml`. Where a crate holds
+/// several plugins, each gives its own: `export!(Type: redact, name = "mask-ids", version = "1.0.0")`.
 #[macro_export]
 macro_rules! export {
-    ($plugin:ty : redact) => {
+    ($plugin:ty : $hook:ident) => {
+        $crate::export!($plugin: $hook, name = env!("CARGO_PKG_NAME"), version = env!("CARGO_PKG_VERSION"));
+    };
+    ($plugin:ty : redact, name = $name:expr, version = $version:expr) => {
         #[cfg(target_arch = "wasm32")]
-        $crate::__export_lifecycle!($plugin, Location);
+        $crate::__export_lifecycle!($plugin, Location, $name, $version);
         #[cfg(target_arch = "wasm32")]
         $crate::__export_redact!($plugin);
         const _: fn() = || {
@@ -91,9 +95,9 @@ macro_rules! export {
             redacts::<$plugin>();
         };
     };
-    ($plugin:ty : transform) => {
+    ($plugin:ty : transform, name = $name:expr, version = $version:expr) => {
         #[cfg(target_arch = "wasm32")]
-        $crate::__export_lifecycle!($plugin, Location);
+        $crate::__export_lifecycle!($plugin, Location, $name, $version);
         #[cfg(target_arch = "wasm32")]
         $crate::__export_transform!($plugin);
         const _: fn() = || {
@@ -101,9 +105,9 @@ macro_rules! export {
             transforms::<$plugin>();
         };
     };
-    ($plugin:ty : notify) => {
+    ($plugin:ty : notify, name = $name:expr, version = $version:expr) => {
         #[cfg(target_arch = "wasm32")]
-        $crate::__export_lifecycle!($plugin, Message);
+        $crate::__export_lifecycle!($plugin, Message, $name, $version);
         #[cfg(target_arch = "wasm32")]
         $crate::__export_notify!($plugin);
         const _: fn() = || {
@@ -129,7 +133,7 @@ macro_rules! __part {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __export_lifecycle {
-    ($plugin:ty, $detail:ident) => {
+    ($plugin:ty, $detail:ident, $name:expr, $version:expr) => {
         #[doc(hidden)]
         struct HermesComponent;
 
@@ -151,8 +155,8 @@ macro_rules! __export_lifecycle {
                     $crate::export::log_panics($crate::export::PanicDetail::$detail);
                     let own = <$plugin as $crate::Plugin>::descriptor();
                     wit::Descriptor {
-                        name: env!("CARGO_PKG_NAME").to_owned(),
-                        version: env!("CARGO_PKG_VERSION").to_owned(),
+                        name: $name.to_owned(),
+                        version: $version.to_owned(),
                         counters: own.counters,
                         pattern_sets: own
                             .pattern_sets
