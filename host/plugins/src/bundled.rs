@@ -1,0 +1,29 @@
+//! The first-party plugins inside the binary: generation 0.
+
+use std::sync::OnceLock;
+
+use hermes_model::id::PluginName;
+
+use crate::digest::Digest;
+use crate::generation::Generation;
+
+/// Names and packed components, in the order of their chains. Made by the build script.
+const BUNDLED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
+
+/// A bundled component and its digest.
+pub fn component(name: &PluginName) -> Option<(&'static [u8], Digest)> {
+    static DIGESTS: OnceLock<Vec<Digest>> = OnceLock::new();
+    let index = BUNDLED.iter().position(|(bundled, _)| *bundled == name.as_str())?;
+    let digests = DIGESTS.get_or_init(|| BUNDLED.iter().map(|(_, bytes)| Digest::of(bytes)).collect());
+    Some((BUNDLED[index].1, digests[index]))
+}
+
+/// The names of the bundled plugins.
+pub fn names() -> impl Iterator<Item = PluginName> {
+    BUNDLED.iter().map(|(name, _)| name.parse().expect("bundled plugins have well-formed names"))
+}
+
+/// Generation 0.
+pub fn generation() -> Generation {
+    Generation::bundled(names())
+}

@@ -1,0 +1,142 @@
+//! The chain: one generation of loaded plugins as the policy of `hermes-output`.
+//!
+//! What should be in force and is not never passes for "nothing found": a redactor that cannot answer withholds, a
+//! transform that cannot is named in the reply.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use hermes_model::config::TransformsSee;
+use hermes_model::context::Context;
+use hermes_model::hook::Hook;
+use hermes_model::report::Withheld;
+use hermes_output::policy::{Findings, Policy, Transformed, Window};
+
+use crate::live::{Live, NoAnswer};
+
+/// A plugin that should be in force and is not.
+#[derive(Clone, Debug)]
+pub(crate) struct Absent {
+    pub(crate) name: String,
+    /// A problem's code, or `disabled`, `not-installed`.
+    pub(crate) code: String,
+}
+
+/// One generation's plugins, in order.
+pub struct Chain {
+    pub(crate) generation: u64,
+    pub(crate) sees: TransformsSee,
+    pub(crate) redactors: Vec<Arc<Live>>,
+    pub(crate) transforms: Vec<Arc<Live>>,
+    /// Redactors that are enabled and not loaded, and required plugins that are not in force: while there is one,
+    /// everything is withheld.
+    pub(crate) withheld_by: Vec<Absent>,
+    /// Transforms that are enabled and not loaded.
+    pub(crate) skipped: Vec<Absent>,
+    /// Names of required plugins: quarantined ones withhold too, whatever their hook.
+    pub(crate) required: Vec<String>,
+}
+
+impl Chain {
+    fn refuse(name: &str, code: &str) -> Withheld {
+        let message = match code {
+            "timeout" | "host-timeout" => {
+                format!("redactor {name} did not answer in time; the output is kept, ask again")
+            }
+            "quarantined" => {
+                format!(
+                    "redactor {name} failed too often and is quarantined; `hermes plugins why {name}` says until when"
+                )
+            }
+            "disabled" => format!("the policy requires {name}, which is disabled: `hermes plugins enable {name}`"),
+            "not-installed" => {
+                format!("the policy requires {name}, which is not installed: `hermes plugins install` it")
+            }
+            _ => format!("{name} must be in force and is not ({code}); see `hermes plugins why {name}`"),
+        };
+        Withheld { plugin: name.to_owned(), code: code.to_owned(), message }
+    }
+
+    /// A required plugin that was loaded and is quarantined by now.
+    fn required_quarantined(&self) -> Option<&Live> {
+        let mut live = self.redactors.iter().chain(&self.transforms);
+        live.find(|live| {
+            self.required.iter().any(|name| name == live.name.as_str()) && live.standing().is_quarantined()
+        })
+        .map(Arc::as_ref)
+    }
+}
+
+impl Policy for Chain {
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.generation, self.sees == TransformsSee::Raw).hash(&mut hasher);
+        for live in self.redactors.iter().chain(&self.transforms) {
+            (live.digest, live.turns()).hash(&mut hasher);
+        }
+        for absent in self.withheld_by.iter().chain(&self.skipped) {
+            (&absent.name, &absent.code).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    fn transforms_see(&self) -> TransformsSee {
+        self.sees
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.skipped
+            .iter()
+            .map(|absent| {
+                format!(
+                    "transform {} is not in force ({}); see `hermes plugins why {}`",
+                    absent.name, absent.code, absent.name
+                )
+            })
+            .collect()
+    }
+
+    fn redact(&self, context: &Context, window: &Window<'_>) -> Result<Findings, Withheld> {
+        if let Some(absent) = self.withheld_by.first() {
+            return Err(Self::refuse(&absent.name, &absent.code));
+        }
+        if let Some(live) = self.required_quarantined() {
+            return Err(Self::refuse(live.name.as_str(), NoAnswer::Quarantined.word()));
+        }
+        let all = window.text.len();
+        let mut united = Findings { spans: Vec::new(), show_until: all, need_from: all };
+        for live in &self.redactors {
+            let found = live
+                .call(async |instance| instance.scan(context, window).await)
+                .map_err(|no| Self::refuse(live.name.as_str(), no.word()))?;
+            united.spans.extend(found.spans);
+            united.show_until = united.show_until.min(found.show_until);
+            united.need_from = united.need_from.min(found.need_from);
+        }
+        Ok(united)
+    }
+
+    fn transforms(&self) -> usize {
+        self.transforms.len()
+    }
+
+    fn transform_name(&self, index: usize) -> &str {
+        self.transforms.get(index).map_or("", |live| live.name.as_str())
+    }
+
+    fn transform(&self, index: usize, context: &Context, text: &str) -> Result<Transformed, String> {
+        let Some(live) = self.transforms.get(index) else { return Ok(Transformed::Unchanged) };
+        live.call(async |instance| instance.apply(context, text).await).map_err(|no| {
+            format!("transform {} was skipped ({}); see `hermes plugins why {}`", live.name, no.word(), live.name)
+        })
+    }
+}
+
+/// Whether a hook's plugins stand in the chain of texts.
+pub(crate) fn is_of_texts(hook: Hook) -> bool {
+    hook.sees_raw_text()
+}

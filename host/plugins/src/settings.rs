@@ -1,0 +1,96 @@
+//! A plugin's settings: what the generation and the configuration say, validated against the manifest's schema.
+
+use hermes_model::config::{PluginConfig, SettingValue};
+use serde_json::{Map, Value};
+
+use crate::manifest::Manifest;
+use crate::problem::{Code, Problem};
+
+/// The settings as the JSON object a plugin is configured with. The configuration wins over the generation.
+///
+/// # Errors
+/// A setting the schema refuses, by name and rule; values are not quoted.
+pub(crate) fn effective(
+    manifest: &Manifest,
+    stored: &Map<String, Value>,
+    config: &PluginConfig,
+) -> Result<String, Problem> {
+    let mut settings = stored.clone();
+    for (name, value) in &config.settings {
+        settings.insert(name.clone(), json(value));
+    }
+    let refused = |subject: String, message: String| {
+        let next = format!("correct [plugins.{}.settings] in config.toml", manifest.name);
+        Problem::new(Code::ConfigInvalid, subject, message, next)
+    };
+    match &manifest.settings {
+        None => {
+            if let Some(name) = settings.keys().next() {
+                return Err(refused(
+                    name.clone(),
+                    format!("setting '{name}' is given, and the plugin has no settings"),
+                ));
+            }
+        }
+        Some(schema) => {
+            let validator = jsonschema::validator_for(schema)
+                .map_err(|error| refused("settings".to_owned(), format!("the schema cannot be used: {error}")))?;
+            let given = Value::Object(settings.clone());
+            if let Some(error) = validator.iter_errors(&given).next() {
+                let path = error.instance_path().to_string();
+                let path =
+                    if path.is_empty() { "settings".to_owned() } else { path.trim_start_matches('/').to_owned() };
+                return Err(refused(path.clone(), format!("setting '{path}': {}", error.masked())));
+            }
+        }
+    }
+    Ok(Value::Object(settings).to_string())
+}
+
+fn json(value: &SettingValue) -> Value {
+    match value {
+        SettingValue::Bool(value) => Value::Bool(*value),
+        SettingValue::Integer(value) => Value::from(*value),
+        SettingValue::Float(value) => Value::from(*value),
+        SettingValue::Text(value) => Value::String(value.clone()),
+        SettingValue::List(items) => Value::Array(items.iter().map(json).collect()),
+        SettingValue::Table(items) => {
+            Value::Object(items.iter().map(|(name, value)| (name.clone(), json(value))).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(settings: &str) -> Manifest {
+        let text = format!(
+            "name = \"a\"\nversion = \"1.0.0\"\ndescription = \"d\"\nlicense = \"MIT\"\nrequires-hermes = \"*\"\n\
+             hooks = [\"redact\"]\n{settings}"
+        );
+        Manifest::parse(text.as_bytes()).unwrap()
+    }
+
+    const SCHEMA: &str = "[settings]\ntype = \"object\"\nadditionalProperties = false\nproperties.n = { type = \"integer\", minimum = 3 }\n";
+
+    #[test]
+    fn the_configuration_wins_over_the_generation() {
+        let mut stored = Map::new();
+        stored.insert("n".into(), Value::from(5));
+        let mut config = PluginConfig::default();
+        assert_eq!(effective(&manifest(SCHEMA), &stored, &config).unwrap(), r#"{"n":5}"#);
+        config.settings.insert("n".into(), SettingValue::Integer(7));
+        assert_eq!(effective(&manifest(SCHEMA), &stored, &config).unwrap(), r#"{"n":7}"#);
+    }
+
+    #[test]
+    fn a_refused_setting_is_named_and_its_value_is_not_quoted() {
+        let mut config = PluginConfig::default();
+        config.settings.insert("n".into(), SettingValue::Text("hunter2".into()));
+        let problem = effective(&manifest(SCHEMA), &Map::new(), &config).unwrap_err();
+        assert_eq!((problem.code, problem.subject.as_str()), (Code::ConfigInvalid, "n"));
+        assert!(!problem.message.contains("hunter2"), "{}", problem.message);
+        assert_eq!(effective(&manifest(""), &Map::new(), &config).unwrap_err().code, Code::ConfigInvalid);
+    }
+}

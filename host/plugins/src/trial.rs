@@ -1,0 +1,330 @@
+//! The trial of a plugin: its first instance is started, described, configured, tested and shown its canaries.
+//!
+//! Nothing the plugin says about a text leaves this module, except rules and failure codes reduced to safe words.
+
+use std::sync::Arc;
+
+use hermes_model::config::PluginConfig;
+use hermes_model::context::{Context, Surface};
+use hermes_model::hook::Hook;
+use hermes_output::policy::{Transformed, Window};
+
+use crate::instance::{CallError, Decided, Ended, Instance, Pre};
+use crate::limits::START_MAX;
+use crate::load::{CanaryResult, Examined, Loader, Ready, ReadyHook, limits_of, seconds};
+use crate::manifest::{Canary, Expect, Manifest, VerdictKind};
+use crate::patterns::PatternSets;
+use crate::problem::{Code, Problem, safe_word};
+
+/// The text of the call a hook gets when no canary asks it anything.
+const PROBE: &str = "hermes asks whether this plugin answers.\n";
+
+/// Runs the trial of every hook; the plugin, if all went well.
+pub(crate) fn run(
+    loader: &Loader,
+    pres: Vec<(Hook, Pre)>,
+    settings: String,
+    config: &PluginConfig,
+    found: &mut Examined,
+) -> Option<Ready> {
+    let manifest = found.manifest.clone()?;
+    let mut ready = Ready { hooks: Vec::new(), settings, patterns: Arc::default(), counters: Vec::new() };
+    for (hook, pre) in pres {
+        let limits = limits_of(hook, config);
+        let trial = loader.engine.drive(start(loader, &pre, hook, limits, &manifest, &ready.settings));
+        let (mut instance, described) = match trial {
+            Ok(started) => started,
+            Err((problem, log)) => {
+                found.problems.push(problem);
+                found.log.extend(log);
+                continue;
+            }
+        };
+        ready.patterns = described.patterns;
+        ready.counters = described.counters;
+        let results = loader.engine.drive(canaries(&mut instance, hook, &manifest));
+        found.log.extend(instance.log().take().0);
+        match results {
+            Ok(results) => {
+                let alive = results.iter().all(|(_, ended)| ended.is_none());
+                for (result, _) in results {
+                    if !result.ok {
+                        found.problems.push(canary_problem(&result));
+                    }
+                    found.canaries.push(result);
+                }
+                ready.hooks.push(ReadyHook { hook, pre, limits, warm: alive.then_some(instance) });
+            }
+            Err(problem) => found.problems.push(problem),
+        }
+    }
+    found.problems.is_empty().then_some(ready)
+}
+
+/// What the trial keeps of a descriptor.
+struct Kept {
+    patterns: Arc<PatternSets>,
+    counters: Vec<String>,
+}
+
+type StartError = (Problem, Vec<crate::load::LogLine>);
+
+/// Starts an instance up to its self-test.
+async fn start(
+    loader: &Loader,
+    pre: &Pre,
+    hook: Hook,
+    limits: crate::limits::Limits,
+    manifest: &Manifest,
+    settings: &str,
+) -> Result<(Instance, Kept), StartError> {
+    let ended = |what: &'static str, ended: Ended| (ended_problem(what, ended), Vec::new());
+    let mut instance = Instance::new(&loader.engine, pre, limits, Arc::default(), START_MAX)
+        .await
+        .map_err(|error| ended("start-up", error))?;
+    let log = instance.log();
+    let with_log = |problem: Problem| (problem, log.take().0);
+    let described = instance.describe(START_MAX).await.map_err(|error| with_log(ended_problem("describe", error)))?;
+    if described.name != manifest.name.as_str() || described.version != manifest.version.to_string() {
+        let theirs = format!("{} {}", word(&described.name), word(&described.version));
+        let ours = format!("{} {}", manifest.name, manifest.version);
+        let message = format!("plugin.toml says {ours}, the component {theirs}");
+        let next = "give both the same name and version, build and pack again";
+        return Err(with_log(Problem::new(Code::Manifest, "name", message, next).compared(theirs, ours)));
+    }
+    let patterns = PatternSets::compile(&described.patterns).map_err(|error| {
+        let next = "correct the pattern: Rust's regex syntax, without look-around";
+        with_log(Problem::new(Code::Manifest, "pattern-sets", error.to_string(), next))
+    })?;
+    let patterns = Arc::new(patterns);
+    instance.set_patterns(Arc::clone(&patterns));
+    instance.declare_counters(&described.counters);
+    match instance.configure(settings, START_MAX).await {
+        Ok(()) => {}
+        Err(CallError::Ended(error)) => return Err(with_log(ended_problem("configure", error))),
+        Err(CallError::Failure(failure)) => {
+            let message = format!("it refuses its settings: {}", failure.code);
+            let next = format!(
+                "correct [plugins.{}.settings] in config.toml; `hermes plugins test` shows what the plugin says",
+                manifest.name
+            );
+            let mut error = with_log(Problem::new(Code::ConfigInvalid, "configure", message, next));
+            error.1.push((tracing::Level::ERROR, format!("configure: {}", failure.message)));
+            return Err(error);
+        }
+    }
+    match instance.self_test(START_MAX).await {
+        Ok(()) => {}
+        Err(CallError::Ended(error)) => return Err(with_log(ended_problem("self-test", error))),
+        Err(CallError::Failure(failure)) => {
+            let message = format!("its self-test failed: {}", failure.code);
+            let next = "`hermes plugins test` shows what the plugin says; report it to its author";
+            let mut error = with_log(Problem::new(Code::SelfTest, "self-test", message, next));
+            error.1.push((tracing::Level::ERROR, format!("self-test: {}", failure.message)));
+            return Err(error);
+        }
+    }
+    let _ = hook;
+    Ok((instance, Kept { patterns, counters: described.counters }))
+}
+
+/// A plugin's own word in a message: its name and version are plain there, anything else is left out.
+fn word(text: &str) -> &str {
+    let plain = text.len() <= 64 && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.+".contains(&b));
+    if plain && !text.is_empty() { text } else { "(something unprintable)" }
+}
+
+fn ended_problem(what: &str, ended: Ended) -> Problem {
+    let next = "`hermes plugins test` shows the plugin's log; report it to its author";
+    match ended {
+        Ended::Trap => Problem::new(Code::StartTrap, what, format!("it trapped in {what}"), next),
+        Ended::Timeout | Ended::HostTimeout => Problem::new(
+            Code::Limits,
+            what,
+            format!("{what} did not return within {} of CPU time", seconds(START_MAX)),
+            next,
+        ),
+        Ended::Memory => Problem::new(Code::Limits, what, format!("{what} needs more memory than its limit"), next),
+        Ended::Output => Problem::new(Code::Limits, what, format!("{what} returned more than its limit"), next),
+        Ended::Instances => Problem::new(
+            Code::Limits,
+            what,
+            "there is no room for another instance",
+            "end other uses of plugins, or disable plugins that are not needed",
+        ),
+    }
+}
+
+fn canary_problem(result: &CanaryResult) -> Problem {
+    Problem::new(
+        Code::Canary,
+        &result.name,
+        format!("canary '{}' must show {}; it showed {}", result.name, result.expected, result.got),
+        "do not rely on the plugin: report it to its author, or install another version",
+    )
+    .compared(&result.expected, &result.got)
+}
+
+/// Shows the canaries of a hook, or a neutral text if there are none.
+async fn canaries(
+    instance: &mut Instance,
+    hook: Hook,
+    manifest: &Manifest,
+) -> Result<Vec<(CanaryResult, Option<Ended>)>, Problem> {
+    let mine: Vec<&Canary> = manifest
+        .canaries
+        .iter()
+        .filter(|canary| match canary.expect {
+            Expect::Rules(_) => hook == Hook::Redact,
+            Expect::Text { .. } => hook == Hook::Transform,
+            Expect::Verdict(_) => hook == Hook::Notify,
+        })
+        .collect();
+    if mine.is_empty() {
+        return probe(instance, hook).await.map(|()| Vec::new());
+    }
+    let mut results = Vec::new();
+    for canary in mine {
+        let result = show(instance, canary).await;
+        let ended = result.1;
+        results.push(result);
+        if ended.is_some() {
+            break;
+        }
+    }
+    Ok(results)
+}
+
+async fn probe(instance: &mut Instance, hook: Hook) -> Result<(), Problem> {
+    let context = Context::new(Surface::Foreground);
+    let window = Window { text: PROBE, fresh_from: 0, front_cut: false, last: true };
+    let answer = match hook {
+        Hook::Redact => instance.scan(&context, &window).await.map(drop),
+        Hook::Transform => instance.apply(&context, PROBE).await.map(drop),
+        Hook::Notify => instance.decide("", PROBE).await.map(drop),
+    };
+    match answer {
+        Ok(()) => Ok(()),
+        Err(CallError::Ended(ended)) => Err(ended_problem(hook.name(), ended)),
+        Err(CallError::Failure(failure)) => Err(Problem::new(
+            Code::SelfTest,
+            hook.name(),
+            format!("it has no answer for a plain text: {}", failure.code),
+            "`hermes plugins test` shows what the plugin says; report it to its author",
+        )),
+    }
+}
+
+/// Shows one canary. With [`Ended`], the instance is gone.
+pub(crate) async fn show(instance: &mut Instance, canary: &Canary) -> (CanaryResult, Option<Ended>) {
+    let context = context_of(canary);
+    let (expected, answer) = match &canary.expect {
+        Expect::Rules(rules) => {
+            let window = Window { text: &canary.text, fresh_from: 0, front_cut: false, last: true };
+            let mut expected = rules.clone();
+            expected.sort();
+            expected.dedup();
+            let answer = instance.scan(&context, &window).await.map(|found| {
+                let mut got: Vec<String> = found.spans.iter().map(|span| safe_word(&span.rule).to_owned()).collect();
+                got.sort();
+                got.dedup();
+                (got == expected, rules_words(&got))
+            });
+            (rules_words(&expected), answer)
+        }
+        Expect::Text { changed, contains, lacks } => {
+            let answer = instance.apply(&context, &canary.text).await.map(|outcome| {
+                let result = applied(&canary.text, outcome);
+                judge_text(&canary.text, &result, *changed, contains, lacks)
+            });
+            (text_words(*changed, contains, lacks), answer)
+        }
+        Expect::Verdict(verdict) => {
+            let answer = instance.decide(&canary.command, &canary.text).await.map(|decided| {
+                let got = match decided {
+                    Decided::Deliver => VerdictKind::Deliver,
+                    Decided::Rewrite => VerdictKind::Rewrite,
+                    Decided::Suppress => VerdictKind::Suppress,
+                };
+                (got == *verdict, verdict_word(got).to_owned())
+            });
+            (verdict_word(*verdict).to_owned(), answer)
+        }
+    };
+    let (ok, got, ended) = match answer {
+        Ok((ok, got)) => (ok, got, None),
+        Err(CallError::Failure(failure)) => (false, format!("the failure {}", failure.code), None),
+        Err(CallError::Ended(ended)) => (false, ended.word().to_owned(), Some(ended)),
+    };
+    (CanaryResult { name: canary.name.clone(), ok, expected, got }, ended)
+}
+
+fn context_of(canary: &Canary) -> Context {
+    let mut context = Context::new(Surface::Foreground);
+    context.command.clone_from(&canary.command);
+    context.exit_code = canary.exit_code;
+    context
+}
+
+/// What a transform makes of a canary's text.
+pub(crate) async fn transformed(instance: &mut Instance, canary: &Canary) -> Result<String, CallError> {
+    instance.apply(&context_of(canary), &canary.text).await.map(|outcome| applied(&canary.text, outcome))
+}
+
+fn rules_words(rules: &[String]) -> String {
+    if rules.is_empty() { "no mask".to_owned() } else { rules.join(", ") }
+}
+
+fn verdict_word(verdict: VerdictKind) -> &'static str {
+    match verdict {
+        VerdictKind::Deliver => "deliver",
+        VerdictKind::Rewrite => "rewrite",
+        VerdictKind::Suppress => "suppress",
+    }
+}
+
+fn text_words(changed: bool, contains: &[String], lacks: &[String]) -> String {
+    let mut words = if changed { "a changed text".to_owned() } else { "the same text".to_owned() };
+    for word in contains {
+        words += &format!(" with '{word}'");
+    }
+    for word in lacks {
+        words += &format!(" without '{word}'");
+    }
+    words
+}
+
+fn judge_text(given: &str, result: &str, changed: bool, contains: &[String], lacks: &[String]) -> (bool, String) {
+    if (given != result) != changed {
+        let got = if changed { "the same text" } else { "a changed text" };
+        return (false, got.to_owned());
+    }
+    if let Some(word) = contains.iter().find(|word| !result.contains(word.as_str())) {
+        return (false, format!("a text without '{word}'"));
+    }
+    if let Some(word) = lacks.iter().find(|word| result.contains(word.as_str())) {
+        return (false, format!("a text with '{word}'"));
+    }
+    (true, text_words(changed, contains, lacks))
+}
+
+/// The text a transform's outcome makes. Edits out of order leave the text as it was, as they do in a reply.
+fn applied(text: &str, outcome: Transformed) -> String {
+    match outcome {
+        Transformed::Unchanged => text.to_owned(),
+        Transformed::Replaced(text) => text,
+        Transformed::Edits(edits) => {
+            let (mut out, mut at) = (String::new(), 0);
+            for (range, new) in edits {
+                let Some(before) = text.get(at..range.start) else { return text.to_owned() };
+                if text.get(range.clone()).is_none() {
+                    return text.to_owned();
+                }
+                out += before;
+                out += &new;
+                at = range.end;
+            }
+            out + &text[at..]
+        }
+    }
+}
