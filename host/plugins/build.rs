@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[path = "src/section.rs"]
-#[allow(dead_code, reason = "only embedding is needed here")]
+#[allow(dead_code, unreachable_pub, reason = "a file of the crate, of which only embedding is needed here")]
 mod section;
 
 /// The first-party plugins, in the order of their chains.

@@ -6,8 +6,12 @@ use wasmtime::component::{HasSelf, Linker};
 
 use crate::guest::Guest;
 
-#[expect(missing_docs, reason = "generated from wit/, whose comments are the documentation")]
-#[allow(unreachable_pub, clippy::all, reason = "generated from wit/")]
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::all,
+    reason = "generated from wit/, whose comments are the documentation"
+)]
 pub(crate) mod bindings {
     pub(crate) mod imports {
         wasmtime::component::bindgen!({

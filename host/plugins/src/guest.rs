@@ -32,6 +32,36 @@ pub(crate) struct Guest {
     text: Option<String>,
     /// How many times host functions were called, for `test`.
     pub(crate) host_calls: u64,
+    /// The processor time of the current call.
+    pub(crate) cpu: CpuBudget,
+}
+
+/// The processor time of a call. What the machine gives to others in the meantime does not count: a plugin is not to
+/// blame for a busy machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct CpuBudget {
+    /// The thread's processor time when the call began. A call stays on its thread.
+    started: Duration,
+    /// What it may use.
+    budget: Duration,
+}
+
+impl CpuBudget {
+    /// A budget that begins now.
+    pub(crate) fn start(budget: Duration) -> Self {
+        Self { started: thread_time(), budget }
+    }
+
+    /// What is left; none when it is used up.
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let used = thread_time().saturating_sub(self.started);
+        self.budget.checked_sub(used).filter(|left| !left.is_zero())
+    }
+}
+
+/// The processor time this thread has used.
+fn thread_time() -> Duration {
+    nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from).unwrap_or_default()
 }
 
 impl Guest {
@@ -62,6 +92,7 @@ impl Guest {
             patterns,
             text: None,
             host_calls: 0,
+            cpu: CpuBudget::default(),
         }
     }
 

@@ -8,12 +8,12 @@ use std::time::Duration;
 use hermes_model::context::Context;
 use hermes_model::hook::Hook;
 use hermes_output::policy::{Findings, Span, Transformed, Window};
-use wasmtime::Store;
 use wasmtime::component::InstancePre;
+use wasmtime::{Store, UpdateDeadline};
 
 use crate::api::bindings::{notifier, redactor, transformer};
 use crate::engine::{self, Engine};
-use crate::guest::Guest;
+use crate::guest::{CpuBudget, Guest};
 use crate::limits::{CALLS_PER_INSTANCE, Limits, SPANS_MAX};
 use crate::patterns::Declared;
 use crate::problem::safe_word;
@@ -137,7 +137,13 @@ impl Instance {
         if engine.metering() == engine::Metering::Fuel {
             let _ = store.set_fuel(u64::MAX);
         }
+        store.data_mut().cpu = CpuBudget::start(budget);
         store.set_epoch_deadline(engine::ticks(budget));
+        // The clock ticks in real time; whether the limit is reached is asked of the thread's processor time.
+        store.epoch_deadline_callback(|store| match store.data().cpu.left() {
+            Some(left) => Ok(UpdateDeadline::Continue(engine::ticks(left))),
+            None => Err(wasmtime::Trap::Interrupt.into()),
+        });
         let instantiate = async {
             Ok(match pre {
                 Pre::Redact(pre) => Exports::Redact(pre.instantiate_async(&mut store).await?),
@@ -198,6 +204,7 @@ impl Instance {
     fn arm(&mut self, budget: Duration, bytes: usize) -> Duration {
         self.calls += 1;
         self.store.data_mut().memory.limit = self.limits.memory_for(bytes);
+        self.store.data_mut().cpu = CpuBudget::start(budget);
         self.store.set_epoch_deadline(engine::ticks(budget));
         budget.saturating_add(self.limits.host_time)
     }

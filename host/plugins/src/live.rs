@@ -25,7 +25,7 @@ const LOG_KEPT: usize = 200;
 
 /// Why a call has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoAnswer {
+pub(crate) enum NoAnswer {
     /// It is quarantined.
     Quarantined,
     /// The call was ended.
@@ -36,7 +36,7 @@ pub enum NoAnswer {
 
 impl NoAnswer {
     /// The word in notices and lists.
-    pub fn word(&self) -> &str {
+    pub(crate) fn word(&self) -> &str {
         match self {
             Self::Quarantined => "quarantined",
             Self::Ended(ended) => ended.word(),
@@ -47,15 +47,15 @@ impl NoAnswer {
 
 /// Figures of a plugin since it was loaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub(crate) struct Figures {
     /// Calls asked.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// Calls without an answer.
-    pub failures: u64,
+    pub(crate) failures: u64,
     /// Half of the calls took at most this long, in microseconds.
-    pub p50_us: Option<u64>,
+    pub(crate) p50_us: Option<u64>,
     /// Of a hundred calls, ninety-nine took at most this long.
-    pub p99_us: Option<u64>,
+    pub(crate) p99_us: Option<u64>,
 }
 
 /// A hook of a loaded plugin.
