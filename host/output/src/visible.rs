@@ -1,0 +1,118 @@
+//! [`Visible`]: text that has been through the policy, and the only type whose text may leave this host.
+//!
+//! It is made in one place, [`seal`], which only this crate can call. It must never be made from captured text by any
+//! other road: no `From`, no `Default`, no `Deserialize`.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// Text that may be shown, stored and sent: redacted, and free of control characters except newline and tab.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Visible(String);
+
+impl Visible {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Its length in bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl fmt::Display for Visible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl fmt::Debug for Visible {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// The one place where text becomes visible.
+///
+/// What comes here has been normalised, so a control character is a mistake of this crate: it stops a debug build, and
+/// is removed in a release build.
+pub(crate) fn seal(text: String) -> Visible {
+    let dirty = has_control(text.as_bytes());
+    debug_assert!(!dirty, "text with a control character reached the seal");
+    Visible(if dirty { without_controls(&text) } else { text })
+}
+
+/// The text without control characters other than newline and tab.
+pub(crate) fn without_controls(text: &str) -> String {
+    text.chars().filter(|&c| !c.is_control() || c == '\n' || c == '\t').collect()
+}
+
+/// How many bytes are looked at between two decisions to stop: enough for the compiler to use wide registers.
+const BLOCK: usize = 4096;
+
+/// Whether valid UTF-8 holds a control character (C0, DEL or C1) other than newline and tab.
+fn has_control(bytes: &[u8]) -> bool {
+    let mut first = 0;
+    while first < bytes.len() {
+        let block = &bytes[first..bytes.len().min(first + BLOCK)];
+        let mut found = false;
+        for &b in block {
+            found |= (b < 0x20) & (b != b'\n') & (b != b'\t') | (b == 0x7f);
+        }
+        // C1 is U+0080 to U+009F: 0xC2 and one byte below 0xA0. The pair may straddle two blocks.
+        let mut lead = false;
+        for &b in block {
+            lead |= b == 0xc2;
+        }
+        if lead {
+            let reach = &bytes[first..bytes.len().min(first + BLOCK + 1)];
+            found |= reach.windows(2).any(|pair| pair[0] == 0xc2 && pair[1] < 0xa0);
+        }
+        if found {
+            return true;
+        }
+        first += BLOCK;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_visible_text_shows_and_serialises_as_a_string() {
+        let text = seal("one\ttwo\n".to_owned());
+        assert_eq!(text.to_string(), "one\ttwo\n");
+        assert_eq!(serde_json::to_string(&text).unwrap(), r#""one\ttwo\n""#);
+        assert_eq!((text.len(), text.is_empty()), (8, false));
+    }
+
+    #[test]
+    fn a_control_character_on_a_block_border_is_found() {
+        for at in BLOCK - 3..BLOCK + 3 {
+            let text = format!("{}\u{85}{}", "x".repeat(at), "y".repeat(10));
+            assert!(has_control(text.as_bytes()), "C1 at {at}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_quick_look_for_control_characters_agrees_with_the_slow_one(text in "[a\u{0}-\u{ff}\u{3b1}\n\t]{0,40}") {
+            let slow = text.chars().any(|c| c.is_control() && c != '\n' && c != '\t');
+            prop_assert_eq!(has_control(text.as_bytes()), slow);
+            prop_assert!(!has_control(without_controls(&text).as_bytes()));
+        }
+    }
+}

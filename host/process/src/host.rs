@@ -1,0 +1,114 @@
+//! The host of processes: its marker, its place as the subreaper, and the task that collects adopted orphans.
+//!
+//! One host per operating-system process is the rule; it must exist before the first command starts.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_model::id::ProcessId;
+use rustix::rand::GetRandomFlags;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
+
+use crate::children;
+use crate::survey;
+
+/// Bytes of randomness in a host's marker: nobody else has the same by chance, and nobody guesses it.
+const MARKER_BYTES: usize = 16;
+
+/// Orphans that end together are collected together, so that a storm of them costs little.
+const COLLECT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Starts processes and outlives them. Cloning it gives another handle to the same host.
+#[derive(Clone)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    marker: String,
+    collector: JoinHandle<()>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.collector.abort();
+    }
+}
+
+/// Why this program cannot be a host of processes.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// `/proc` is needed to find what belongs to a command.
+    #[error(
+        "/proc shows nothing of this process; mount it (mount -t proc proc /proc), commands cannot be ended safely without it"
+    )]
+    NoProc(#[source] Option<io::Error>),
+    /// The kernel refused something it has had for long.
+    #[error("the kernel refused to {doing}; hermes needs Linux 5.4 or newer")]
+    Kernel {
+        /// What was tried.
+        doing: &'static str,
+        /// What it answered.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl Host {
+    /// Makes this program a host: the subreaper of everything it starts. Call it inside a tokio runtime.
+    ///
+    /// # Errors
+    /// [`StartError`] where `/proc` is missing or the kernel is too old.
+    pub fn start() -> Result<Self, StartError> {
+        let me = children::own_pid().ok().and_then(rustix::process::Pid::from_raw);
+        let me = me.ok_or(StartError::NoProc(None))?;
+        match survey::look(me.as_raw_pid()) {
+            Ok(Some(_)) => {}
+            Ok(None) => return Err(StartError::NoProc(None)),
+            Err(error) => return Err(StartError::NoProc(Some(error))),
+        }
+        let refused = |doing| move |source: io::Error| StartError::Kernel { doing, source };
+        rustix::process::set_child_subreaper(Some(me))
+            .map_err(|error| refused("make this process a child subreaper")(error.into()))?;
+        // A handler also undoes an inherited "ignore", under which the kernel would throw exit statuses away.
+        let ended = signal(SignalKind::child()).map_err(refused("report ended children"))?;
+        let marker = random::<MARKER_BYTES>().map_err(refused("give random bytes"))?;
+        let marker = marker.iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { inner: Arc::new(Inner { marker, collector: tokio::spawn(collect(ended)) }) })
+    }
+
+    /// What every child of this host carries in [`HOST_MARKER`](crate::environment::HOST_MARKER): 32 hexadecimal digits.
+    pub fn marker(&self) -> &str {
+        &self.inner.marker
+    }
+}
+
+/// A fresh process id.
+pub(crate) fn new_id() -> io::Result<ProcessId> {
+    random().map(ProcessId::from_random)
+}
+
+fn random<const N: usize>() -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    let mut filled = 0;
+    while filled < N {
+        filled += rustix::rand::getrandom(&mut bytes[filled..], GetRandomFlags::empty())?;
+    }
+    Ok(bytes)
+}
+
+/// Collects orphans whenever a child of this process ends, for as long as the host lives.
+async fn collect(mut ended: Signal) {
+    loop {
+        tokio::select! {
+            received = ended.recv() => if received.is_none() { return },
+            () = children::given_up() => {}
+        }
+        while !children::collect_orphans() {
+            tokio::time::sleep(COLLECT_PAUSE).await;
+        }
+        tokio::time::sleep(COLLECT_PAUSE).await;
+    }
+}

@@ -1,0 +1,252 @@
+//! Starting a command: from what was asked for to a running process, or the reason why not.
+//!
+//! Errors name the program and never an argument or a value.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use hermes_model::exit;
+use hermes_model::id::ProcessId;
+use hermes_model::status::Status;
+use rustix::io::Errno;
+
+use crate::environment::{Environment, HOST_MARKER, PROCESS_MARKER};
+use crate::host::{self, Host};
+use crate::launch::{self, Image};
+use crate::leader::Leader;
+use crate::resolve::{self, Unresolved};
+use crate::running::handle::Process;
+use crate::running::task::{self, Newborn};
+use crate::spec::{CommandSpec, Program, shown};
+
+/// Why a command did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// There is no such program.
+    #[error("program '{program}' was not found{place}; check its spelling, install it, or give its path")]
+    NotFound {
+        /// The program as it was asked for.
+        program: String,
+        /// Where it was looked for, as the rest of a sentence.
+        place: &'static str,
+    },
+    /// The program is there and cannot be run.
+    #[error("program '{program}' cannot be run: {reason}")]
+    NotRunnable {
+        /// The program as it was asked for.
+        program: String,
+        /// What is wrong with it and what to do.
+        reason: NotRunnable,
+        /// What the kernel said, where it was asked.
+        #[source]
+        source: Option<io::Error>,
+    },
+    /// The folder to run in cannot be used.
+    #[error("folder '{folder}' cannot be used to run a command in: {reason}")]
+    Folder {
+        /// The folder as it was asked for.
+        folder: String,
+        /// What is wrong with it and what to do.
+        reason: BadFolder,
+    },
+    /// An argument, a value or a name cannot be given to any program.
+    #[error("{what} holds a character that no program can be given; leave it out")]
+    Impossible {
+        /// Which one, without its text.
+        what: String,
+    },
+    /// hermes itself or the system had no room for another process.
+    #[error(
+        "program '{program}' was not started: {doing} failed; free resources (processes, memory, open files) or raise the limits (ulimit -a)"
+    )]
+    Host {
+        /// The program as it was asked for.
+        program: String,
+        /// What hermes was doing.
+        doing: &'static str,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What keeps a program that exists from running.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotRunnable {
+    /// No permission to run it.
+    #[error("permission denied; give it the right with chmod +x, or run it through its interpreter")]
+    Permission,
+    /// It is a folder.
+    #[error("it is a directory; name a file in it")]
+    IsADirectory,
+    /// It is for another machine, or a script without a first line that names its interpreter.
+    #[error(
+        "its format is not for this machine; build it for this one, or start a script's first line with '#!/bin/sh'"
+    )]
+    Format,
+    /// Its first line names an interpreter that is not there.
+    #[error("the interpreter '{0}' that its first line names does not exist; install it or correct the line")]
+    Interpreter(String),
+    /// Its arguments and environment are longer than the kernel takes.
+    #[error("its arguments and environment are too long for the system; pass the data by a file or by standard input")]
+    TooLong,
+    /// The kernel refused for another reason.
+    #[error("the system refused to run it; the cause follows")]
+    Other,
+}
+
+/// What keeps a folder from being used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadFolder {
+    /// There is none.
+    #[error("it does not exist; create it or name another")]
+    Missing,
+    /// It is something else.
+    #[error("it is not a directory; name a directory")]
+    NotADirectory,
+    /// It may not be entered.
+    #[error("permission denied; give the right to enter it with chmod +x, or name another")]
+    Permission,
+}
+
+impl SpawnError {
+    /// What a shell would exit with: 127 not found, 126 not runnable, 125 for anything that is not the program's fault.
+    pub fn exit_code(&self) -> i32 {
+        match self {
+            Self::NotFound { .. } => exit::NOT_FOUND,
+            Self::NotRunnable { .. } => exit::NOT_RUNNABLE,
+            Self::Folder { .. } | Self::Impossible { .. } | Self::Host { .. } => exit::HERMES_FAILED,
+        }
+    }
+
+    /// The same as a status.
+    pub fn status(&self) -> Status {
+        Status::FailedToStart { reason: self.to_string(), code: self.exit_code() }
+    }
+}
+
+/// Starts a command. It runs when this returns; its output is captured from the first byte.
+///
+/// If the returned future is dropped before it is done, whatever was started is killed.
+///
+/// # Errors
+/// [`SpawnError`]: nothing runs then.
+pub async fn spawn(host: &Host, spec: CommandSpec) -> Result<Process, SpawnError> {
+    let program = spec.shown_program();
+    let failed = |doing| {
+        let program = program.clone();
+        move |source: io::Error| SpawnError::Host { program, doing, source }
+    };
+    let id = host::new_id().map_err(failed("making an id"))?;
+    let host = host.clone();
+    // posix_spawn blocks until the program is loaded, which may be slow on a network file system.
+    let started = tokio::task::spawn_blocking(move || start(host, id, spec)).await;
+    let newborn = started.map_err(|error| failed("starting it")(io::Error::other(error)))??;
+    task::adopt(newborn).map_err(failed("watching it"))
+}
+
+/// Everything about a spawn that may block. A newborn that nobody takes is killed when it is dropped.
+fn start(host: Host, id: ProcessId, spec: CommandSpec) -> Result<Newborn, SpawnError> {
+    let program = spec.shown_program();
+    let failed = |doing| {
+        let program = program.clone();
+        move |source: io::Error| SpawnError::Host { program, doing, source }
+    };
+    if let Some(cwd) = &spec.cwd {
+        check_folder(cwd)?;
+    }
+    let path = find_program(&spec)?;
+    let image = image(&path, &id, host.marker(), &spec)?;
+    let (output, input) = io::pipe().map_err(failed("making a pipe"))?;
+    let leader = Leader::start(&id, || launch::launch(&image, input.as_fd()));
+    drop(input);
+    let leader = leader.map_err(|error| launch_error(error, &program, &path, spec.cwd.as_deref()))?;
+    Ok(Newborn { host, id, leader, output: OwnedFd::from(output), spec })
+}
+
+fn check_folder(folder: &Path) -> Result<(), SpawnError> {
+    let reason = match std::fs::metadata(folder) {
+        Ok(found) if !found.is_dir() => BadFolder::NotADirectory,
+        Ok(_) if rustix::fs::access(folder, rustix::fs::Access::EXEC_OK).is_ok() => return Ok(()),
+        Ok(_) => BadFolder::Permission,
+        Err(error) => match error.kind() {
+            io::ErrorKind::PermissionDenied => BadFolder::Permission,
+            io::ErrorKind::NotADirectory => BadFolder::NotADirectory,
+            _ => BadFolder::Missing,
+        },
+    };
+    Err(SpawnError::Folder { folder: shown(folder.as_os_str()), reason })
+}
+
+fn find_program(spec: &CommandSpec) -> Result<PathBuf, SpawnError> {
+    let name = match &spec.program {
+        Program::Shell { shell, .. } => shell.as_os_str(),
+        Program::Exec { program, .. } => program.as_os_str(),
+    };
+    let program = spec.shown_program();
+    resolve::resolve(name, spec.environment.get("PATH"), spec.cwd.as_deref()).map_err(|why| match why {
+        Unresolved::NotFound => {
+            let place = if name.as_bytes().contains(&b'/') { "" } else { " in PATH" };
+            SpawnError::NotFound { program, place }
+        }
+        Unresolved::IsADirectory => {
+            SpawnError::NotRunnable { program, reason: NotRunnable::IsADirectory, source: None }
+        }
+        Unresolved::NotExecutable => SpawnError::NotRunnable { program, reason: NotRunnable::Permission, source: None },
+    })
+}
+
+fn image(path: &Path, id: &ProcessId, host_marker: &str, spec: &CommandSpec) -> Result<Image, SpawnError> {
+    let impossible = |what: &str| SpawnError::Impossible { what: what.to_owned() };
+    let text = |bytes: Vec<u8>, what: &str| CString::new(bytes).map_err(|_| impossible(what));
+    let argv: Vec<OsString> = match &spec.program {
+        Program::Shell { shell, text } => vec![shell.clone().into(), "-c".into(), text.into()],
+        Program::Exec { program, args } => std::iter::once(program).chain(args).cloned().collect(),
+    };
+    let argv: Result<_, _> = argv.into_iter().map(|word| text(word.into_vec(), "an argument")).collect();
+    Ok(Image {
+        path: text(path.as_os_str().as_bytes().to_vec(), "the program's name")?,
+        argv: argv?,
+        envp: environment(&spec.environment, id, host_marker)?,
+        cwd: spec.cwd.as_ref().map(|cwd| text(cwd.as_os_str().as_bytes().to_vec(), "the folder's name")).transpose()?,
+        stdin: spec.stdin,
+    })
+}
+
+fn environment(asked: &Environment, id: &ProcessId, host_marker: &str) -> Result<Vec<CString>, SpawnError> {
+    if let Some(name) = asked.impossible_name() {
+        return Err(SpawnError::Impossible { what: format!("the environment variable '{}'", shown(name)) });
+    }
+    let mut environment = asked.clone();
+    environment.set(HOST_MARKER, host_marker).set(PROCESS_MARKER, id.as_str());
+    let entry = |(name, value): (&OsStr, &OsStr)| {
+        let bytes = [name.as_bytes(), b"=", value.as_bytes()].concat();
+        CString::new(bytes).map_err(|_| SpawnError::Impossible { what: "an environment variable".to_owned() })
+    };
+    environment.iter().map(entry).collect()
+}
+
+/// What a refused launch means. The program and the folder were there a moment ago, and may have gone since.
+fn launch_error(error: io::Error, program: &str, path: &Path, cwd: Option<&Path>) -> SpawnError {
+    let program = program.to_owned();
+    let seen = cwd.map_or_else(|| path.to_owned(), |cwd| cwd.join(path));
+    let reason = match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOENT | Errno::NOTDIR) => match resolve::missing_interpreter(&seen) {
+            Some(name) => NotRunnable::Interpreter(shown(&name)),
+            // The file is there, so it is what the file needs that is not: its dynamic loader, for a program.
+            None if seen.exists() => NotRunnable::Format,
+            None => return SpawnError::NotFound { program, place: "" },
+        },
+        Some(Errno::ACCESS | Errno::PERM) => NotRunnable::Permission,
+        Some(Errno::NOEXEC | Errno::LIBBAD) => NotRunnable::Format,
+        Some(Errno::TOOBIG) => NotRunnable::TooLong,
+        Some(Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE) | None => {
+            return SpawnError::Host { program, doing: "starting a process", source: error };
+        }
+        Some(_) => NotRunnable::Other,
+    };
+    SpawnError::NotRunnable { program, reason, source: Some(error) }
+}
