@@ -15,7 +15,9 @@ pub struct PluginName(String);
 
 /// Why a text is not a plugin name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not a plugin name: use 1 to 64 lower-case letters, digits and '-', starting with a letter, as in 'mask-ids'")]
+#[error(
+    "'{0}' is not a plugin name: use 1 to 64 lower-case letters, digits and '-', starting with a letter, as in 'mask-ids'"
+)]
 pub struct BadPluginName(String);
 
 impl PluginName {

@@ -21,7 +21,8 @@ impl<P: Plugin> Cell<P> {
     /// `bad-settings` when they are not what the plugin's type reads, or the plugin's own failure.
     pub fn configure(&self, settings: &str) -> Result<(), Failure> {
         let settings = if settings.trim().is_empty() { "{}" } else { settings };
-        let settings = serde_json::from_str(settings).map_err(|error| Failure::new("bad-settings", error.to_string()))?;
+        let settings =
+            serde_json::from_str(settings).map_err(|error| Failure::new("bad-settings", error.to_string()))?;
         *self.0.borrow_mut() = Some(P::new(settings)?);
         Ok(())
     }

@@ -1,0 +1,281 @@
+//! `hermes doctor`: is everything as it should be, and if not, what to do. It creates nothing in the home.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use clap::Args;
+use hermes_home::home::{Home, Origin};
+use hermes_home::{cache, config};
+use hermes_model::config::Config;
+use hermes_model::exit;
+use hermes_plugins::cache::CompileCache;
+use hermes_plugins::engine::{Allocation, Engine, EngineError, Metering};
+use hermes_plugins::registry::{Depth, OpenError, Plugins, Row, State};
+use serde::Serialize;
+
+use crate::cli::Global;
+use crate::place;
+use crate::printer::{Printer, Tone};
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::table;
+
+/// Permission bits that let others into a folder.
+const OPEN_TO_OTHERS: u32 = 0o077;
+
+/// Check the home, its plugins and this machine
+#[derive(Args)]
+#[command(after_help = "Examples:\n  hermes doctor\n  hermes doctor --json\n\nExits with 1 if a check fails.")]
+pub(crate) struct DoctorArgs {}
+
+/// One check.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: String,
+    state: Verdict,
+    message: String,
+    next: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Ok,
+    Warn,
+    Fail,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    ok: bool,
+    checks: &'a [Check],
+}
+
+impl Check {
+    fn ok(name: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { name: name.into(), state: Verdict::Ok, message: message.into(), next: None }
+    }
+
+    fn warn(name: impl Into<String>, message: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { name: name.into(), state: Verdict::Warn, message: message.into(), next: Some(next.into()) }
+    }
+
+    fn fail(name: impl Into<String>, message: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { state: Verdict::Fail, ..Self::warn(name, message, next) }
+    }
+}
+
+pub(crate) fn run(_: &DoctorArgs, global: &Global, printer: &Printer) -> Result<i32, Report> {
+    check(global, printer)
+}
+
+/// Runs every check and prints what they found.
+pub(crate) fn check(global: &Global, printer: &Printer) -> Result<i32, Report> {
+    let checks = all(global, printer);
+    let ok = checks.iter().all(|check| check.state != Verdict::Fail);
+    if printer.is_json() {
+        printer.document(&Document { ok, checks: &checks });
+    } else {
+        let width = table::width(printer);
+        checks.iter().flat_map(|check| lines(check, width, printer)).for_each(|line| printer.line(&line));
+    }
+    Ok(if ok { exit::OK } else { exit::FAILED })
+}
+
+fn lines(check: &Check, width: usize, printer: &Printer) -> Vec<String> {
+    let (tone, word) = match check.state {
+        Verdict::Ok => (Tone::Good, "ok  "),
+        Verdict::Warn => (Tone::Warning, "warn"),
+        Verdict::Fail => (Tone::Bad, "fail"),
+    };
+    let text = format!("{}: {}", check.name, check.message);
+    // The colour takes no room, so it is put in when the lines are made.
+    let mut out = table::paragraph("     ", "       ", &text, width);
+    if let Some(first) = out.first_mut() {
+        *first = format!("{} {}", printer.paint(tone, word), first.trim_start());
+    }
+    if let Some(next) = &check.next {
+        out.extend(table::paragraph("       next: ", "         ", next, width));
+    }
+    out
+}
+
+fn all(global: &Global, printer: &Printer) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let home = match Home::locate(&place::locate_args(global)) {
+        Ok(home) => {
+            checks.push(home_check(&home));
+            Some(home)
+        }
+        Err(error) => {
+            let text = Report::of(&error).sentence();
+            checks.push(Check::fail("home", text, "name a folder of your own with --home or HERMES_HOME"));
+            None
+        }
+    };
+    let cache_dir = cache::dir();
+    match home {
+        Some(home) => {
+            let config = config_check(&home, &mut checks);
+            let _progress = Progress::start(printer, "loading plugins");
+            match Plugins::open(&home, &config, &cache_dir, Depth::Enabled) {
+                Ok(plugins) => plugin_checks(&plugins, &config, &mut checks),
+                Err(OpenError::Engine(error)) => checks.push(no_engine(&error)),
+                Err(error) => {
+                    let text = Report::of(&error).sentence();
+                    checks.push(Check::fail("generation", text, "`hermes plugins rollback` returns to the one before"));
+                    engine_check(&mut checks);
+                }
+            }
+        }
+        None => engine_check(&mut checks),
+    }
+    // After the engine: opening plugins is what fills the cache.
+    checks.push(cache_check(CompileCache::at(&cache_dir).folder()));
+    checks
+}
+
+fn home_check(home: &Home) -> Check {
+    let origin = match home.origin() {
+        Origin::Default => "the default".to_owned(),
+        origin => format!("from {origin}"),
+    };
+    let profile = home.profile().map(|profile| format!(", profile {profile}")).unwrap_or_default();
+    let state = if home.exists() { "yours alone to change" } else { "not created yet; the first change creates it" };
+    Check::ok("home", format!("{} ({origin}{profile}), {state}", home.root().display()))
+}
+
+/// The configuration, or the defaults where it cannot be used, so that the other checks still mean something.
+fn config_check(home: &Home, checks: &mut Vec<Check>) -> Config {
+    match config::load(home) {
+        Ok(loaded) => {
+            let path = loaded.path.display();
+            checks.push(if loaded.found {
+                Check::ok("config", format!("{path} is in order"))
+            } else {
+                Check::ok("config", format!("no {path}; everything has its default"))
+            });
+            loaded.config
+        }
+        Err(error) => {
+            let text = Report::of(&error).sentence();
+            checks.push(Check::fail("config", text, "correct it; the checks below go by the defaults"));
+            Config::default()
+        }
+    }
+}
+
+fn plugin_checks(plugins: &Plugins, config: &Config, checks: &mut Vec<Check>) {
+    let rows = plugins.rows();
+    checks.push(Check::ok("generation", format!("{}; plugins: {}", plugins.generation(), rows.len())));
+    checks.extend(rows.iter().map(plugin_check));
+    checks.extend(config.policy.required.iter().map(|name| {
+        let check = format!("required {name}");
+        match rows.iter().find(|row| row.name == name.as_str()).map(|row| row.state) {
+            Some(State::Loaded) => Check::ok(check, "loaded, its canaries pass"),
+            Some(state) => {
+                let next = if state == State::Disabled { "enable" } else { "why" };
+                let message = format!("{}, so all output is withheld", state.word());
+                Check::fail(check, message, format!("`hermes plugins {next} {name}`"))
+            }
+            None => {
+                let next = format!("`hermes plugins install {name}` if it is a bundled one, or install its file");
+                Check::fail(check, "not installed, so all output is withheld", next)
+            }
+        }
+    }));
+    let withheld = plugins.withheld();
+    checks.push(match withheld.first() {
+        None => Check::ok("output", "is released"),
+        Some((name, code)) => {
+            let next = "see the check of this plugin above; `hermes plugins rollback` undoes the last change";
+            Check::fail("output", format!("all of it is withheld: {name} ({code})"), next)
+        }
+    });
+    checks.push(allocation_check(plugins.loader().engine.allocation()));
+}
+
+fn plugin_check(row: &Row) -> Check {
+    let name = format!("plugin {}", row.name);
+    let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    match (row.state, row.problems.first()) {
+        (State::Loaded, _) => Check::ok(name, format!("loaded{version}")),
+        (State::Disabled, _) => Check::ok(name, "disabled"),
+        (state, Some(problem)) => {
+            Check::fail(name, format!("{}, {}: {}", state.word(), problem.code, problem.message), problem.next.as_str())
+        }
+        (state, None) => Check::fail(name, state.word(), format!("`hermes plugins why {}`", row.name)),
+    }
+}
+
+fn engine_check(checks: &mut Vec<Check>) {
+    checks.push(match Engine::start(Metering::Epoch) {
+        Ok(engine) => allocation_check(engine.allocation()),
+        Err(error) => no_engine(&error),
+    });
+}
+
+fn no_engine(error: &EngineError) -> Check {
+    Check::fail("engine", error.to_string(), "hermes needs a 64-bit processor and address space (ulimit -v)")
+}
+
+fn allocation_check(allocation: Allocation) -> Check {
+    match allocation {
+        Allocation::Pooling => Check::ok("engine", "instances come from a pool"),
+        Allocation::OnDemand => Check::warn(
+            "engine",
+            "instances are made one by one, which is slower: there is no address space for a pool",
+            "raise the limit of address space (ulimit -v unlimited)",
+        ),
+    }
+}
+
+/// Compiled code is believed only in a folder of the user's own.
+fn cache_check(folder: &Path) -> Check {
+    let path = folder.display();
+    let Ok(metadata) = folder.symlink_metadata() else {
+        return Check::ok("cache", format!("{path} is not there yet; the first plugin that is compiled creates it"));
+    };
+    let ours = Path::new("/proc/self").metadata().map(|process| process.uid());
+    let mode = metadata.mode() & 0o777;
+    if !metadata.is_dir() {
+        return Check::fail("cache", format!("{path} is not a folder, so plugins are compiled each time"), "move it away");
+    }
+    if ours.is_ok_and(|uid| uid != metadata.uid()) {
+        let next = "set XDG_CACHE_HOME to a folder of your own";
+        return Check::fail("cache", format!("{path} belongs to another user, so it is not used"), next);
+    }
+    if mode & OPEN_TO_OTHERS != 0 {
+        let message = format!("{path} is open to others (mode {mode:03o}), so plugins are compiled each time");
+        return Check::fail("cache", message, format!("`chmod 700 '{path}'`"));
+    }
+    Check::ok("cache", format!("{path}, yours alone"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_cache_that_others_can_enter_is_a_failure_with_its_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let check = cache_check(folder.path());
+        assert_eq!(check.state, Verdict::Fail);
+        assert!(check.next.unwrap().contains("chmod 700"));
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(cache_check(folder.path()).state, Verdict::Ok);
+        assert_eq!(cache_check(&folder.path().join("none")).state, Verdict::Ok);
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(cache_check(&file).state, Verdict::Fail);
+    }
+
+    #[test]
+    fn unknown_is_null_in_the_document() {
+        let json = serde_json::to_string(&Document { ok: true, checks: &[Check::ok("home", "here")] }).unwrap();
+        assert_eq!(json, r#"{"ok":true,"checks":[{"name":"home","state":"ok","message":"here","next":null}]}"#);
+    }
+}

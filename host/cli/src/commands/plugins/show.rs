@@ -1,0 +1,195 @@
+//! `hermes plugins show`: a plugin's row and what its manifest says.
+
+use clap::Args;
+use hermes_model::exit;
+use hermes_model::id::PluginName;
+use hermes_plugins::limits::Limits;
+use hermes_plugins::manifest::Manifest;
+use hermes_plugins::registry::{Depth, Plugins, Row, store_of};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::rows;
+use crate::cli::Global;
+use crate::place::Place;
+use crate::printer::{Printer, Tone};
+use crate::report::Report;
+use crate::table;
+
+/// Show what a plugin is: its manifest, settings, limits and permissions
+#[derive(Args)]
+#[command(after_help = "Examples:\n  hermes plugins show summarize-output\n  hermes plugins show summarize-output --json")]
+pub(crate) struct ShowArgs {
+    /// The plugin.
+    name: PluginName,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    row: &'a Row,
+    authors: Option<&'a [String]>,
+    license: Option<&'a str>,
+    requires_hermes: Option<String>,
+    settings: Vec<Setting>,
+    settings_schema: Option<&'a Value>,
+    limits: Vec<LimitsOfHook>,
+    canaries: Option<Vec<&'a str>>,
+}
+
+/// A setting and who decides it. Values that were set are not repeated: one may be a secret.
+#[derive(Serialize)]
+struct Setting {
+    name: String,
+    kind: Option<String>,
+    default: Option<Value>,
+    origin: &'static str,
+    description: Option<String>,
+}
+
+/// The limits of a hook as they are in force.
+#[derive(Serialize)]
+struct LimitsOfHook {
+    hook: &'static str,
+    call_ms: u128,
+    call_per_mib_ms: u128,
+    memory_bytes: u64,
+    output_bytes: u64,
+}
+
+pub(crate) fn run(args: &ShowArgs, global: &Global, printer: &Printer) -> Result<i32, Report> {
+    let place = Place::find(global)?;
+    let plugins = place.open(Depth::Enabled, printer)?;
+    let rows = plugins.rows();
+    let row = rows.iter().find(|row| row.name == args.name.as_str());
+    let row = row.ok_or_else(|| rows::not_installed(&args.name, &plugins))?;
+    let document = document(&args.name, row, &place, &plugins)?;
+    if printer.is_json() {
+        printer.document(&document);
+    } else {
+        lines(&document, printer).iter().for_each(|line| printer.line(line));
+    }
+    Ok(exit::OK)
+}
+
+fn document<'a>(
+    name: &PluginName,
+    row: &'a Row,
+    place: &Place,
+    plugins: &'a Plugins,
+) -> Result<Document<'a>, Report> {
+    let manifest = plugins.manifest(name);
+    let config = place.config.plugins.get(name).cloned().unwrap_or_default();
+    let stored = store_of(&place.home).current()?.find(name).map(|entry| entry.settings.clone()).unwrap_or_default();
+    let in_config = |setting: &str| config.settings.contains_key(setting);
+    let limits = |hook: &hermes_model::hook::Hook| {
+        let limits = Limits::of(*hook).with(&config.limits);
+        LimitsOfHook {
+            hook: hook.name(),
+            call_ms: limits.call.as_millis(),
+            call_per_mib_ms: limits.call_per_mib.as_millis(),
+            memory_bytes: limits.memory_bytes,
+            output_bytes: limits.output_bytes,
+        }
+    };
+    Ok(Document {
+        row,
+        authors: manifest.map(|manifest| manifest.authors.as_slice()),
+        license: manifest.map(|manifest| manifest.license.as_str()),
+        requires_hermes: manifest.map(|manifest| manifest.requires_hermes.to_string()),
+        settings: manifest.map(|manifest| settings(manifest, &stored, in_config)).unwrap_or_default(),
+        settings_schema: manifest.and_then(|manifest| manifest.settings.as_ref()),
+        limits: row.hooks.iter().map(limits).collect(),
+        canaries: manifest.map(|manifest| manifest.canaries.iter().map(|canary| canary.name.as_str()).collect()),
+    })
+}
+
+/// The settings a schema names, each with who decides it.
+fn settings(manifest: &Manifest, stored: &Map<String, Value>, in_config: impl Fn(&str) -> bool) -> Vec<Setting> {
+    let properties = manifest.settings.as_ref().and_then(|schema| schema.get("properties")?.as_object());
+    let text = |schema: &Value, key: &str| schema.get(key).and_then(Value::as_str).map(str::to_owned);
+    let setting = |(name, schema): (&String, &Value)| Setting {
+        name: name.clone(),
+        kind: text(schema, "type"),
+        default: schema.get("default").cloned(),
+        origin: match (in_config(name), stored.contains_key(name)) {
+            (true, _) => "config.toml",
+            (false, true) => "generation",
+            (false, false) => "default",
+        },
+        description: text(schema, "description"),
+    };
+    properties.into_iter().flatten().map(setting).collect()
+}
+
+fn lines(document: &Document<'_>, printer: &Printer) -> Vec<String> {
+    let width = table::width(printer);
+    let row = document.row;
+    let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+    let mut out = vec![format!("{}{version}: {}", printer.paint(Tone::Strong, &row.name), rows::state(row, printer))];
+    let mut field = |name: &str, text: &str| {
+        if !text.is_empty() {
+            out.extend(table::paragraph(&format!("  {name:<13}"), &" ".repeat(15), text, width));
+        }
+    };
+    field("description", row.description.as_deref().unwrap_or_default());
+    field("authors", &document.authors.unwrap_or_default().join(", "));
+    field("license", document.license.unwrap_or_default());
+    field("for hermes", document.requires_hermes.as_deref().unwrap_or_default());
+    field("hooks", &rows::hooks(row));
+    field("hook api", row.api.hook.as_deref().unwrap_or_default());
+    field("host api", row.api.host.as_deref().unwrap_or_default());
+    field("order", &row.order.to_string());
+    field("source", &row.source);
+    field("digest", row.digest.as_deref().unwrap_or_default());
+    field("permissions", &permissions(row));
+    field("canaries", &document.canaries.as_deref().unwrap_or_default().join("; "));
+    for limits in &document.limits {
+        field("limits", &limits_text(limits));
+    }
+    if !document.settings.is_empty() {
+        out.push("Settings:".to_owned());
+        out.extend(document.settings.iter().flat_map(|setting| setting_lines(setting, width)));
+    }
+    if !row.problems.is_empty() {
+        out.push("Problems:".to_owned());
+        out.extend(rows::problems(&row.problems, width));
+    }
+    out
+}
+
+fn permissions(row: &Row) -> String {
+    if row.permissions.asked.is_empty() {
+        return "none asked".to_owned();
+    }
+    let granted = |asked: &String| if row.permissions.granted.contains(asked) { "granted" } else { "not granted" };
+    let words: Vec<String> =
+        row.permissions.asked.iter().map(|asked| format!("{asked} ({})", granted(asked))).collect();
+    words.join(", ")
+}
+
+fn limits_text(limits: &LimitsOfHook) -> String {
+    const MIB: u64 = 1024 * 1024;
+    format!(
+        "{}: {} ms a call and {} ms more a MiB, {} MiB of memory, {} KiB returned",
+        limits.hook,
+        limits.call_ms,
+        limits.call_per_mib_ms,
+        limits.memory_bytes / MIB,
+        limits.output_bytes / 1024
+    )
+}
+
+fn setting_lines(setting: &Setting, width: usize) -> Vec<String> {
+    let kind = setting.kind.as_deref().unwrap_or("any");
+    let value = match (setting.origin, &setting.default) {
+        ("default", Some(default)) => format!("default {default}"),
+        ("default", None) => "not set".to_owned(),
+        (origin, _) => format!("set in the {origin}").replace("the config.toml", "config.toml"),
+    };
+    let mut out = vec![format!("  {} ({kind}): {value}", setting.name)];
+    if let Some(description) = &setting.description {
+        out.extend(table::paragraph("    ", "    ", description, width));
+    }
+    out
+}
