@@ -116,8 +116,7 @@ mod tests {
     fn every_verb_has_an_example_that_parses() {
         every_verb(&Cli::command(), "hermes", &mut |path, verb| {
             let help = verb.get_after_help().map(ToString::to_string).unwrap_or_default();
-            let examples: Vec<&str> =
-                help.lines().map(str::trim).filter(|line| line.starts_with(path)).collect();
+            let examples: Vec<&str> = help.lines().map(str::trim).filter(|line| line.starts_with(path)).collect();
             assert!(!examples.is_empty(), "{path} has no example in its help: {help}");
             for example in examples {
                 // The words of the command itself: what follows two spaces explains it.

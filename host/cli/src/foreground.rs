@@ -8,6 +8,7 @@ mod signals;
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hermes_model::exit;
 use hermes_model::id::ProcessId;
@@ -26,6 +27,9 @@ use signals::{Caught, Signals};
 const SIGPIPE: i32 = 13;
 /// What a program exits with whose reader went away, as shells show it.
 pub(crate) const READER_LEFT: i32 = exit::SIGNAL_BASE + SIGPIPE;
+/// How long the rest of the output may take to be shown once hermes was told to end: a reader that reads takes far less,
+/// and whoever sent the signal still waits.
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
 /// Who is named in the status when stdout was closed.
 const BY_CLOSED_OUTPUT: &str = "output closed";
 
@@ -211,12 +215,20 @@ impl Watch {
         }
     }
 
-    /// Waits until all output is shown. A signal ends that: stdout may be a pipe that nobody reads.
+    /// Waits until all output is shown. A signal, now or before, bounds that: stdout may be a pipe that nobody reads.
     async fn until_followed(&mut self, signals: &mut Signals) {
+        let signalled = matches!(self.stopped, Some(Stop::Signal(_)));
+        let patience = async {
+            if !signalled {
+                signals.next().await;
+            }
+            tokio::time::sleep(LAST_OUTPUT).await;
+        };
+        tokio::pin!(patience);
         while self.reader.is_some() {
             tokio::select! {
                 _ = self.reader_done() => {}
-                _ = signals.next() => return,
+                () = &mut patience => return,
             }
         }
     }

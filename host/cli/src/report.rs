@@ -12,7 +12,7 @@ use hermes_plugins::change::EditError;
 use hermes_plugins::engine::EngineError;
 use hermes_plugins::generation::StoreError;
 use hermes_plugins::lab::LabError;
-use hermes_plugins::problem::Problem;
+use hermes_plugins::problem::{Code, Problem};
 use hermes_plugins::registry::OpenError;
 use hermes_plugins::template::TemplateError;
 use serde::Serialize;
@@ -176,9 +176,16 @@ impl From<EditError> for Report {
     fn from(error: EditError) -> Self {
         let report = Self::of(&error);
         match error {
-            EditError::Broken { problems, .. } => report
-                .problems(problems)
-                .hint("--allow-broken publishes it all the same: it is then listed with these problems"),
+            EditError::Broken { problems, .. } => {
+                // A file that is not the one that was meant is nothing to be allowed.
+                let wrong_file = problems.iter().any(|problem| problem.code == Code::Digest);
+                let report = report.problems(problems);
+                if wrong_file {
+                    report
+                } else {
+                    report.hint("--allow-broken publishes it all the same: it is then listed with these problems")
+                }
+            }
             EditError::NotInstalled { .. } => report.hint("`hermes plugins list` shows what is installed"),
             _ => report,
         }
@@ -196,8 +203,6 @@ impl From<StartError> for Report {
 
 #[cfg(test)]
 mod tests {
-    use hermes_plugins::problem::Code;
-
     use super::*;
 
     #[derive(Debug, thiserror::Error)]

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use hermes_model::exit;
 use hermes_plugins::registry::Depth;
 
@@ -31,7 +31,8 @@ pub(crate) fn explain(error: &clap::Error) -> ExitCode {
         text.push_str("\nhint: put '--' between hermes' options and the program, as in `hermes run -- cargo test`\n");
     }
     let text = if harmless { Some(text) } else { masked(&text, &printer) };
-    let text = text.unwrap_or_else(|| format!("error: {}\n\nFor more information, try 'hermes run --help'.\n", error.kind()));
+    let text =
+        text.unwrap_or_else(|| format!("error: {}\n\nFor more information, try 'hermes run --help'.\n", error.kind()));
     printer.usage(&text);
     printer.finish(exit::USAGE)
 }
@@ -62,4 +63,3 @@ pub(crate) fn wrong(verb: &str, message: impl Into<String>, example: &str) -> Re
     };
     Report::new(message).hint(format!("as in `{example}`\n\n{usage}")).exits(exit::USAGE)
 }
-

@@ -239,7 +239,11 @@ fn cache_check(folder: &Path) -> Check {
     let ours = Path::new("/proc/self").metadata().map(|process| process.uid());
     let mode = metadata.mode() & 0o777;
     if !metadata.is_dir() {
-        return Check::fail("cache", format!("{path} is not a folder, so plugins are compiled each time"), "move it away");
+        return Check::fail(
+            "cache",
+            format!("{path} is not a folder, so plugins are compiled each time"),
+            "move it away",
+        );
     }
     if ours.is_ok_and(|uid| uid != metadata.uid()) {
         let next = "set XDG_CACHE_HOME to a folder of your own";

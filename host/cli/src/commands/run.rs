@@ -32,6 +32,8 @@ use crate::view::Desk;
 
 /// The example of an error of usage.
 const EXAMPLE: &str = "hermes run -- cargo test";
+/// The longest name errors about a command show whole, in bytes (the process room cuts at 200 characters).
+const NAME_SHOWN_MAX: usize = 200;
 /// How many survivors a message names.
 const NAMED_MAX: usize = 10;
 
@@ -100,10 +102,9 @@ pub(crate) fn run(args: &RunArgs, global: &Global, printer: &Printer) -> Result<
     let spec = spec(args, program, environment, &place.config);
     let plugins = place.open(Depth::Enabled, printer).map_err(own_failure)?;
     let desk = desk(Desk::new(plugins.policy(), &spec.environment), &spec);
-    let limits = Limits {
-        reply_bytes: usize::try_from(place.config.output.reply_bytes).unwrap_or(usize::MAX),
-        rest: None,
-    };
+    let limits =
+        Limits { reply_bytes: usize::try_from(place.config.output.reply_bytes).unwrap_or(usize::MAX), rest: None };
+    let long_name = has_long_name(&spec);
     let show = Show { desk, limits, printer, timeout: args.timeout, verbose: global.verbose > 0 };
     let live = !args.view && !global.json;
     let reader = live.then(|| show.reader());
@@ -111,15 +112,26 @@ pub(crate) fn run(args: &RunArgs, global: &Global, printer: &Printer) -> Result<
         Ok(finished) if global.json => Ok(show.document(&finished)),
         Ok(finished) if args.view => Ok(show.view(&finished)),
         Ok(finished) => Ok(show.end_of_live(&finished)),
-        Err(error) => Ok(show.not_started(&error)),
+        Err(error) => Ok(show.not_started(&error, long_name)),
     }
 }
 
+/// Whether an error about this command would name a part of a name: a part of a secret is not recognised as one.
+fn has_long_name(spec: &CommandSpec) -> bool {
+    let program = match &spec.program {
+        Program::Shell { shell, .. } => shell.as_os_str(),
+        Program::Exec { program, .. } => program,
+    };
+    program.len() > NAME_SHOWN_MAX || spec.cwd.as_ref().is_some_and(|cwd| cwd.as_os_str().len() > NAME_SHOWN_MAX)
+}
+
 /// Reads the time limit.
-fn time_limit(text: &str) -> Result<Duration, String> {
-    let limit = duration::parse(text).map_err(|error| error.to_string())?;
+fn time_limit(text: &str) -> Result<Duration, &'static str> {
+    // Not the error's own words: it quotes a part of the text, and a part of a secret is not recognised as one.
+    let limit = duration::parse(text)
+        .map_err(|_| "not a duration; write a number and a unit, as in '500ms', '30s', '2m' or '1h'")?;
     if limit.is_zero() {
-        return Err("a command needs more time than none; leave --timeout out for no limit".to_owned());
+        return Err("a command needs more time than none; leave --timeout out for no limit");
     }
     Ok(limit)
 }
@@ -285,14 +297,20 @@ impl Show<'_> {
     }
 
     /// A command that never ran. Its name is text that was typed, so it goes through the policy.
-    fn not_started(&self, error: &StartError) -> i32 {
+    fn not_started(&self, error: &StartError, long_name: bool) -> i32 {
         let code = error.exit_code();
-        let said = self.desk.text(&Report::of(error).sentence());
+        let told = |sentence: String| match long_name {
+            true => {
+                "the command could not be started; the name of its program or folder is too long to be shown".to_owned()
+            }
+            false => sentence,
+        };
+        let said = self.desk.text(&told(Report::of(error).sentence()));
         self.printer.own(said.text.as_str());
         if self.printer.is_json() {
             let status = match error.status() {
                 Status::FailedToStart { reason, code } => {
-                    Status::FailedToStart { reason: self.desk.text(&reason).text.as_str().to_owned(), code }
+                    Status::FailedToStart { reason: self.desk.text(&told(reason)).text.as_str().to_owned(), code }
                 }
                 other => other,
             };
@@ -329,7 +347,8 @@ impl Show<'_> {
     /// What was masked, for those who ask.
     fn say_masks(&self, report: &PolicyReport) {
         if self.verbose {
-            let rules: Vec<String> = report.redactions.iter().map(|(rule, count)| format!("{rule} ({count})")).collect();
+            let rules: Vec<String> =
+                report.redactions.iter().map(|(rule, count)| format!("{rule} ({count})")).collect();
             let rules = if rules.is_empty() { "nothing".to_owned() } else { rules.join(", ") };
             self.printer.own(&format!("masked by generation {}: {rules}", report.generation));
         }
@@ -345,7 +364,9 @@ impl Show<'_> {
             (Status::Lost(why), _) => self.printer.own(&format!("how the command ended is not known: {why}")),
             _ => {}
         }
-        if let Some(text) = survivors(&finished.swept, "outlived the command and was ended", "outlived the command and were ended") {
+        if let Some(text) =
+            survivors(&finished.swept, "outlived the command and was ended", "outlived the command and were ended")
+        {
             self.printer.own(&text);
         }
         if let Some(text) = survivors(&finished.left, "could not be ended", "could not be ended") {
@@ -413,6 +434,15 @@ mod tests {
             assert!(text.contains("--env number 2") && !text.contains("hunter2"), "{text}");
         }
         assert_eq!(environment(&["A=b=c".into()]).ok().unwrap().get("A"), Some("b=c".as_ref()));
+    }
+
+    #[test]
+    fn a_wrong_time_limit_is_not_quoted_in_part() {
+        let secret = "s".repeat(60);
+        let Err(error) = parse(&["--timeout", &secret, "--", "x"]) else { panic!("taken as a time") };
+        let text = error.to_string();
+        // Whole, the policy can mask it; a part of it would pass.
+        assert_eq!(text.replace(&secret, "").matches("sss").count(), 0, "{text}");
     }
 
     #[test]

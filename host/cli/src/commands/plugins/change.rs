@@ -98,7 +98,12 @@ fn say(done: &Done, before: Option<u64>, place: &Place, printer: &Printer) {
     }
     printer.confirm(&done.said);
     if let Some(replaced) = detail.and_then(|changed| changed.replaced.as_deref()) {
-        printer.confirm(&format!("  in place of {replaced}"));
+        let same = examined.is_some_and(|examined| examined.digest.to_string() == replaced);
+        printer.confirm(&if same {
+            "  in place of the same file".to_owned()
+        } else {
+            format!("  in place of {replaced}")
+        });
     }
     let back = before.map(|before| format!("; `hermes plugins rollback --to {before}` returns to generation {before}"));
     printer.confirm(&format!("generation {number}, home {}{}", place.home.root().display(), back.unwrap_or_default()));
@@ -122,6 +127,8 @@ fn effect(examined: &Examined) -> &'static str {
             "as a transform it is skipped, and every reply says so"
         }
         Some(manifest) if !manifest.hooks.contains(&Hook::Redact) => "as a notifier it is skipped",
-        _ => "while a redactor is enabled and not loaded, ALL OUTPUT IS WITHHELD; `hermes plugins rollback` undoes this",
+        _ => {
+            "while a redactor is enabled and not loaded, ALL OUTPUT IS WITHHELD; `hermes plugins rollback` undoes this"
+        }
     }
 }

@@ -18,8 +18,10 @@ use crate::table;
 ///
 /// The same checks as `install`, without a home and without changing anything.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  hermes plugins check my-rule-0.1.0.wasm\n  hermes plugins check ./my-rule --json\n\n\
-                        Exits with 1 if the plugin cannot load.")]
+#[command(
+    after_help = "Examples:\n  hermes plugins check my-rule-0.1.0.wasm\n  hermes plugins check ./my-rule --json\n\n\
+                        Exits with 1 if the plugin cannot load."
+)]
 pub(crate) struct CheckArgs {
     /// A .wasm file or a plugin's folder.
     #[arg(value_name = "PATH")]

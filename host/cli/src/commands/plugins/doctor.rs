@@ -9,7 +9,9 @@ use crate::report::Report;
 
 /// Check the home, its plugins and this machine
 #[derive(Args)]
-#[command(after_help = "Examples:\n  hermes plugins doctor\n\nExits with 1 if a check fails. The same as `hermes doctor`.")]
+#[command(
+    after_help = "Examples:\n  hermes plugins doctor\n\nExits with 1 if a check fails. The same as `hermes doctor`."
+)]
 pub(crate) struct DoctorArgs {}
 
 pub(crate) fn run(_: &DoctorArgs, global: &Global, printer: &Printer) -> Result<i32, Report> {

@@ -16,9 +16,11 @@ use crate::report::Report;
 ///
 /// It is loaded and shown its canaries first. One that cannot load is refused, with every reason.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  hermes plugins install ./my-rule\n  hermes plugins install my-rule-0.1.0.wasm\n  \
+#[command(
+    after_help = "Examples:\n  hermes plugins install ./my-rule\n  hermes plugins install my-rule-0.1.0.wasm\n  \
                         hermes plugins install redact-secrets            the bundled one\n  \
-                        hermes plugins install --allow-broken next.wasm  listed with its problems")]
+                        hermes plugins install --allow-broken next.wasm  listed with its problems"
+)]
 pub(crate) struct InstallArgs {
     /// A .wasm file, a plugin's folder, or the name of a bundled plugin.
     #[arg(value_name = "PATH")]

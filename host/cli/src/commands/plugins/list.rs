@@ -16,8 +16,10 @@ use crate::table;
 ///
 /// Each enabled plugin is loaded and shown its canaries, as a host would do.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  hermes plugins list\n  hermes plugins list --strict    in a script: exit 1 if one is not loaded\n  \
-                        hermes plugins list --json")]
+#[command(
+    after_help = "Examples:\n  hermes plugins list\n  hermes plugins list --strict    in a script: exit 1 if one is not loaded\n  \
+                        hermes plugins list --json"
+)]
 pub(crate) struct ListArgs {
     /// Exit with 1 if an enabled plugin is not loaded.
     #[arg(long)]

@@ -52,6 +52,9 @@ pub(crate) fn run(args: &NewArgs, printer: &Printer) -> Result<i32, Report> {
     }
     printer.confirm(&format!("wrote {}, a {} plugin, in {folder}:", args.name, args.hook));
     files.iter().filter(|file| !file.starts_with("vendor")).for_each(|file| printer.confirm(&format!("  {file}")));
+    if files.iter().any(|file| file.starts_with("vendor")) {
+        printer.confirm("  vendor/ (the SDK)");
+    }
     printer.confirm("Next:");
     printer.confirm(&format!("  hermes plugins test {folder}       builds it and shows it its canaries"));
     printer.confirm(&format!("  hermes plugins install {folder}    puts it in force"));

@@ -219,11 +219,20 @@ mod tests {
                 "update hermes, or install a version of the plugin built for this track",
             )
         };
-        row("from-the-future", State::Failed, "file:/home/someone/with/a/long/path/future.wasm", vec![problem(), problem(), problem()])
+        row(
+            "from-the-future",
+            State::Failed,
+            "file:/home/someone/with/a/long/path/future.wasm",
+            vec![problem(), problem(), problem()],
+        )
     }
 
     fn rows() -> Vec<Row> {
-        vec![row("redact-secrets", State::Loaded, "bundled", vec![]), broken(), row("summarize-output", State::Disabled, "bundled", vec![])]
+        vec![
+            row("redact-secrets", State::Loaded, "bundled", vec![]),
+            broken(),
+            row("summarize-output", State::Disabled, "bundled", vec![]),
+        ]
     }
 
     fn listed_at(rows: &[Row], width: usize) -> Vec<String> {

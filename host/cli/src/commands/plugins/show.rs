@@ -18,7 +18,9 @@ use crate::table;
 
 /// Show what a plugin is: its manifest, settings, limits and permissions
 #[derive(Args)]
-#[command(after_help = "Examples:\n  hermes plugins show summarize-output\n  hermes plugins show summarize-output --json")]
+#[command(
+    after_help = "Examples:\n  hermes plugins show summarize-output\n  hermes plugins show summarize-output --json"
+)]
 pub(crate) struct ShowArgs {
     /// The plugin.
     name: PluginName,
@@ -72,12 +74,7 @@ pub(crate) fn run(args: &ShowArgs, global: &Global, printer: &Printer) -> Result
     Ok(exit::OK)
 }
 
-fn document<'a>(
-    name: &PluginName,
-    row: &'a Row,
-    place: &Place,
-    plugins: &'a Plugins,
-) -> Result<Document<'a>, Report> {
+fn document<'a>(name: &PluginName, row: &'a Row, place: &Place, plugins: &'a Plugins) -> Result<Document<'a>, Report> {
     let manifest = plugins.manifest(name);
     let config = place.config.plugins.get(name).cloned().unwrap_or_default();
     let stored = store_of(&place.home).current()?.find(name).map(|entry| entry.settings.clone()).unwrap_or_default();
