@@ -13,7 +13,7 @@ use std::process::Command;
 mod section;
 
 /// The first-party plugins, in the order of their chains.
-const BUNDLED: [&str; 1] = ["summarize-output"];
+const BUNDLED: [&str; 2] = ["redact-secrets", "summarize-output"];
 /// What plugins are built for.
 const TARGET: &str = "wasm32-wasip2";
 

@@ -47,6 +47,14 @@ pub enum EditError {
     /// The order names a plugin twice, or not all fit.
     #[error("the order names '{0}' twice")]
     Twice(PluginName),
+    /// The file is not the one that was asked for. Never published, whatever is allowed.
+    #[error("the file has the digest {found}, not {wanted}: it is not the plugin you asked for, so nothing was installed")]
+    Digest {
+        /// The digest given.
+        wanted: Digest,
+        /// The file's.
+        found: Digest,
+    },
     /// The plugin cannot be read or packed.
     #[error(transparent)]
     Pack(#[from] PackError),
@@ -117,8 +125,14 @@ impl<'a> Editor<'a> {
             return self.install_bundled(name);
         }
         let source = author::read_source(&install.source)?;
-        let expected = install.digest;
-        let examined = self.loader.examine(&source.packed, expected, &Map::new(), &self.config_of(&source, install));
+        if let Some(wanted) = install.digest {
+            let found = Digest::of(&source.packed);
+            if found != wanted {
+                return Err(EditError::Digest { wanted, found });
+            }
+        }
+        let config = self.config_of(&source, install);
+        let examined = self.loader.examine(&source.packed, None, &Map::new(), &config);
         let name = self.name_of(&source, install, &examined)?;
         if !examined.problems.is_empty() && !install.allow_broken {
             return Err(EditError::Broken { name, verb: "installed", problems: examined.problems });
@@ -296,7 +310,11 @@ impl<'a> Editor<'a> {
     pub fn rollback(&self, to: Option<u64>) -> Result<Generation, EditError> {
         // A home that does not exist has nothing to go back to; asking must not create it.
         if !self.home.plugins_dir().exists() {
-            return Err(StoreError::NoGeneration(to.unwrap_or(0), "only the bundled one".to_owned()).into());
+            return Err(match to {
+                Some(number) if number > 0 => StoreError::NoGeneration(number, "none".to_owned()),
+                _ => StoreError::AtTheBeginning("none".to_owned()),
+            }
+            .into());
         }
         Ok(self.store.rollback(to)?)
     }

@@ -94,6 +94,9 @@ pub enum StoreError {
     /// There is no such generation.
     #[error("there is no generation {0} to return to; kept: {1}")]
     NoGeneration(u64, String),
+    /// The bundled generation is in force, and nothing came before it.
+    #[error("generation 0, the bundled one, is in force: nothing came before it; `--to N` goes to a later one (kept: {0})")]
+    AtTheBeginning(String),
     /// A folder cannot be created.
     #[error("the plugins folder cannot be created")]
     Create(#[source] files::CreateError),
@@ -147,8 +150,15 @@ impl Store {
         if path.exists() {
             return self.read(&path);
         }
-        let kept = self.kept().into_iter().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-        Err(StoreError::NoGeneration(number, kept))
+        Err(StoreError::NoGeneration(number, self.kept_words()))
+    }
+
+    fn kept_words(&self) -> String {
+        let kept = self.kept();
+        if kept.is_empty() {
+            return "none".to_owned();
+        }
+        kept.into_iter().map(|number| number.to_string()).collect::<Vec<_>>().join(", ")
     }
 
     fn read(&self, path: &Path) -> Result<Generation, StoreError> {
@@ -213,7 +223,7 @@ impl Store {
         let number = match (to, self.current()) {
             (Some(number), _) => number,
             (None, Ok(current)) if current.number == 0 => {
-                return Err(StoreError::NoGeneration(0, "none before the bundled one".to_owned()));
+                return Err(StoreError::AtTheBeginning(self.kept_words()));
             }
             (None, Ok(current)) => current.parent,
             // The current one is unreadable: the newest readable one before it.
@@ -384,7 +394,7 @@ mod tests {
         assert_eq!(store.rollback(Some(2)).unwrap().plugins.len(), 3);
         assert_eq!(store.rollback(Some(0)).unwrap().number, 0);
         assert_eq!(store.current().unwrap().number, 0);
-        assert!(matches!(store.rollback(None), Err(StoreError::NoGeneration(0, _))));
+        assert!(matches!(store.rollback(None), Err(StoreError::AtTheBeginning(_))));
         assert!(matches!(store.rollback(Some(9)), Err(StoreError::NoGeneration(9, _))));
     }
 

@@ -81,7 +81,9 @@ fn summarize(context: &Context, text: &str, budget: usize) -> Option<String> {
         (None, None) => Ended::Unknown,
     };
     let fits = text.len() <= budget;
-    let is_content = content::is_content(&context.command);
+    // `grep` and `diff` exit with 1 and have done their work; beyond that a content command failed like any other.
+    let done = context.signal.is_none() && context.exit_code.is_none_or(|code| matches!(code, 0 | 1));
+    let is_content = done && content::is_content(&context.command);
     if fits && is_content {
         return None;
     }

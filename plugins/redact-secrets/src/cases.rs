@@ -1,0 +1,196 @@
+//! The cases of `cases/kinds.jsonl`, whole and in every kind of chunking, through a driver that does what a host does.
+
+use proptest::prelude::*;
+
+use hermes_plugin_sdk::{Context, Plugin, Redact, Span, Window};
+use serde::Deserialize;
+
+use crate::{RedactSecrets, Settings};
+
+/// A case: no secret may be in the masked text, and each string to keep must be.
+#[derive(Deserialize)]
+struct Case {
+    id: String,
+    text: String,
+    secrets: Vec<String>,
+    keep: Vec<String>,
+}
+
+fn cases() -> Vec<Case> {
+    let file = include_str!("../cases/kinds.jsonl");
+    file.lines().filter(|line| !line.trim().is_empty()).map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn plugin() -> RedactSecrets {
+    RedactSecrets::new(Settings::default()).unwrap()
+}
+
+fn masked(text: &str, spans: &[Span]) -> String {
+    let mut out = String::new();
+    let mut at = 0;
+    for span in spans {
+        out.push_str(&text[at..span.range.start]);
+        out.push_str(&format!("[REDACTED:{}]", span.rule));
+        at = span.range.end;
+    }
+    out + &text[at..]
+}
+
+fn view(text: &str) -> String {
+    let found = plugin().scan(&Context::default(), &Window::view(text)).unwrap();
+    assert_eq!(found.show_until, text.len());
+    masked(text, &found.spans)
+}
+
+/// Most text a host keeps for the next window.
+const KEPT: usize = 64 * 1024;
+
+/// Feeds `text` cut at `cuts` through a new plugin for each window, and gives what was shown.
+fn stream(text: &str, cuts: &[usize]) -> String {
+    let mut out = String::new();
+    let (mut need, mut shown, mut end, mut front_cut) = (0, 0, 0, false);
+    let ends = cuts.iter().copied().filter(|&cut| cut < text.len()).chain([text.len()]);
+    for (next, last) in ends.map(|end| (end, end == text.len())) {
+        let fresh = end;
+        end = next;
+        let window =
+            Window { text: &text[need..end], fresh_from: fresh - need, front_cut, last };
+        let found = PLUGIN.with(|plugin| plugin.borrow_mut().scan(&Context::default(), &window).unwrap());
+        let until = need + found.show_until;
+        assert!(until >= shown, "what was shown cannot be taken back: {until} < {shown} at {end}: {:?}", &text[..end]);
+        for span in &found.spans {
+            let (start, stop) = (need + span.range.start, need + span.range.end);
+            if stop <= shown || start >= until {
+                continue;
+            }
+            assert!(start >= shown, "a mask begins in what was shown, {start} < {shown}: {:?}", &text[start..stop]);
+            assert!(stop <= until, "a mask is shown in part");
+            out.push_str(&text[shown..start]);
+            out.push_str(&format!("[REDACTED:{}]", span.rule));
+            shown = stop;
+        }
+        out.push_str(&text[shown..until.max(shown)]);
+        shown = until.max(shown);
+        let from = need + found.need_from.min(found.show_until);
+        front_cut |= end - from > KEPT;
+        need = text.floor_char_boundary(from.max(end.saturating_sub(KEPT)));
+    }
+    out
+}
+
+thread_local! {
+    static PLUGIN: std::cell::RefCell<RedactSecrets> = std::cell::RefCell::new(plugin());
+}
+
+fn boundaries(text: &str) -> Vec<usize> {
+    text.char_indices().map(|(at, _)| at).skip(1).collect()
+}
+
+#[test]
+fn every_case_is_masked_and_keeps_what_it_must() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let out = view(&case.text);
+        for secret in &case.secrets {
+            let leaks = out.contains(secret.as_str())
+                || secret.len() > 12 && secret.is_ascii() && (0..=secret.len() - 12).any(|at| out.contains(&secret[at..at + 12]));
+            if leaks {
+                wrong.push(format!("{}: leaks {secret:?} in {out:?}", case.id));
+            }
+        }
+        for keep in &case.keep {
+            if !out.contains(keep.as_str()) {
+                wrong.push(format!("{}: lost {keep:?} in {out:?}", case.id));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_text_in_single_characters_has_the_masks_of_the_whole() {
+    for case in cases() {
+        assert_eq!(stream(&case.text, &boundaries(&case.text)), view(&case.text), "{}", case.id);
+    }
+}
+
+#[test]
+fn a_text_cut_in_two_anywhere_has_the_masks_of_the_whole() {
+    for case in cases() {
+        let whole = view(&case.text);
+        for cut in boundaries(&case.text) {
+            assert_eq!(stream(&case.text, &[cut]), whole, "{} cut at {cut}", case.id);
+        }
+    }
+}
+
+#[test]
+fn masking_twice_is_masking_once() {
+    for case in cases() {
+        let once = view(&case.text);
+        assert_eq!(view(&once), once, "{}", case.id);
+    }
+}
+
+/// Several cases one after the other, and places to cut.
+fn joined() -> impl Strategy<Value = (String, Vec<usize>)> {
+    let texts: Vec<String> = cases().into_iter().map(|case| case.text).collect();
+    let parts = proptest::collection::vec((0..texts.len(), prop_oneof![Just(""), Just(" "), Just("\n"), Just("\n---\n"), Just("plain text\n")]), 1..6);
+    parts.prop_flat_map(move |parts| {
+        let text: String = parts.iter().map(|(index, gap)| format!("{}{gap}", texts[*index])).collect();
+        let size = text.len();
+        (Just(text), proptest::collection::vec(0..size.max(1), 0..40))
+    })
+}
+
+/// Bits of which secrets are made, in any order.
+fn shuffled() -> impl Strategy<Value = (String, Vec<usize>)> {
+    let bits = prop_oneof![
+        Just("password".to_owned()), Just("token".to_owned()), Just("=".to_owned()), Just(": ".to_owned()), Just("\"".to_owned()),
+        Just("\\".to_owned()), Just("\n".to_owned()), Just(" ".to_owned()), Just("ghp_".to_owned()), Just("eyJ".to_owned()),
+        Just("://".to_owned()), Just("@".to_owned()), Just(":".to_owned()), Just("-----BEGIN PRIVATE KEY-----".to_owned()),
+        Just("-----END PRIVATE KEY-----".to_owned()), Just("\ndata:\n  a: b\n".to_owned()), Just("kind: Secret\n".to_owned()),
+        Just("{\"value\": \"abc1def2\", \"sensitive\": true}".to_owned()), Just("{".to_owned()), Just("}".to_owned()), Just("  ".to_owned()),
+        Just("Authorization: Bearer ".to_owned()), Just("Cookie: sid=".to_owned()), Just("curl -u a:".to_owned()), Just("[REDACTED:jwt]".to_owned()),
+        Just("AKIA".to_owned()), Just("+".to_owned()), Just("é".to_owned()), Just("name: DB_PASSWORD\n  value: ".to_owned()),
+        "[a-zA-Z0-9]{1,40}", "[a-zA-Z0-9+/]{60,66}\n", "[0-9a-f]{32}\\.", "[!-~]{1,12}",
+    ];
+    proptest::collection::vec(bits, 0..25).prop_flat_map(|bits| {
+        let text = bits.concat();
+        let size = text.len();
+        (Just(text), proptest::collection::vec(0..size.max(1), 0..60))
+    })
+}
+
+fn at_characters(text: &str, cuts: Vec<usize>) -> Vec<usize> {
+    let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| text.floor_char_boundary(cut)).collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn cases_in_a_row_have_the_same_masks_in_any_chunking((text, cuts) in joined()) {
+        let cuts = at_characters(&text, cuts);
+        prop_assert_eq!(stream(&text, &cuts), view(&text));
+    }
+
+    #[test]
+    fn any_text_has_the_same_masks_in_any_chunking((text, cuts) in shuffled()) {
+        let cuts = at_characters(&text, cuts);
+        prop_assert_eq!(stream(&text, &cuts), view(&text));
+        prop_assert_eq!(stream(&text, &boundaries(&text)), view(&text));
+    }
+}
+
+#[test]
+fn a_prompt_without_a_newline_is_shown_at_once() {
+    for text in ["Password: ", "Enter passphrase for key '/home/u/.ssh/id_rsa': ", "Continue? [y/N] ", "$ ", "root@host:~# ", "Password:", "Loading..."] {
+        let window = Window { text, fresh_from: 0, front_cut: false, last: false };
+        let found = plugin().scan(&Context::default(), &window).unwrap();
+        assert_eq!(found.show_until, text.len(), "{text}");
+    }
+}

@@ -1,0 +1,364 @@
+//! Whether a value is worth masking: placeholders, look-ups and names are not, random text is. It judges the value
+//! alone; what its key says is [`crate::name`]'s. Nothing here may take longer than a bounded look.
+
+use crate::text::{ALNUM, DIGIT, HEX, LETTER, is};
+
+/// How much of a value is looked at.
+const LOOK: usize = 160;
+
+/// A stand-in made of words is not longer than this.
+const MAX_WORDS: usize = 64;
+
+/// What the characters of a value say about it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Shape {
+    lower: usize,
+    upper: usize,
+    digits: usize,
+    hex: usize,
+    changes: usize,
+    other: usize,
+}
+
+fn shape(value: &[u8]) -> Shape {
+    let mut shape = Shape::default();
+    let mut previous = 0;
+    for &byte in value.iter().take(LOOK) {
+        let class = match byte {
+            b'a'..=b'z' => 1,
+            b'A'..=b'Z' => 2,
+            b'0'..=b'9' => 3,
+            _ => 0,
+        };
+        match class {
+            1 => shape.lower += 1,
+            2 => shape.upper += 1,
+            3 => shape.digits += 1,
+            _ => shape.other += 1,
+        }
+        shape.hex += usize::from(is(byte, HEX));
+        shape.changes += usize::from(class != 0 && previous != 0 && class != previous);
+        previous = class;
+    }
+    shape
+}
+
+impl Shape {
+    fn alnum(&self) -> usize {
+        self.lower + self.upper + self.digits
+    }
+
+    /// Kinds of character change as often as in random text, not as seldom as in words with a number.
+    fn mixes(&self, least: usize) -> bool {
+        let size = self.alnum();
+        size >= least
+            && match self.digits {
+                0 => size >= 16.max(least) && self.lower > 0 && self.upper > 0 && self.changes * 2 >= size - size / 8,
+                1 => self.changes * 3 >= size,
+                _ => self.lower + self.upper > 0 && self.changes * 5 >= size,
+            }
+    }
+}
+
+/// Whether `value` looks like random characters: a key or token rather than a word, a number, a path or a name.
+pub(crate) fn opaque(value: &[u8]) -> bool {
+    if value.len() < 12 || uuid(value) || value.iter().take(LOOK).any(|&c| !(is(c, ALNUM) || b"_-+/=.~%:".contains(&c))) {
+        return false;
+    }
+    let whole = shape(value);
+    if whole.hex == whole.alnum() && whole.alnum() >= 16 && whole.digits > 0 && whole.lower + whole.upper > 0 {
+        return whole.other == 0;
+    }
+    random(value, 12)
+}
+
+/// Whether a stretch without separators in `value`, at least `least` long, looks random; or all of it does when the
+/// separators are few.
+pub(crate) fn random(value: &[u8], least: usize) -> bool {
+    let value = &value[..value.len().min(LOOK)];
+    if value.split(|&c| !is(c, ALNUM)).any(|part| shape(part).mixes(least)) {
+        return true;
+    }
+    let whole = shape(value);
+    whole.alnum() >= least.max(16) && whole.mixes(least) && whole.digits >= 2 && whole.other * 6 <= whole.alnum()
+}
+
+/// Whether `value` is a UUID.
+pub(crate) fn uuid(value: &[u8]) -> bool {
+    value.len() == 36
+        && value.iter().enumerate().all(|(at, &c)| if matches!(at, 8 | 13 | 18 | 23) { c == b'-' } else { is(c, HEX) })
+}
+
+/// Whether `value`, behind nothing but the word `key`, is a secret: cache keys, object keys and fingerprints are not.
+pub(crate) fn plain_key(value: &[u8]) -> bool {
+    let shape = shape(value);
+    opaque(value) && !hex(value) && !value.iter().any(|c| b"-./:%".contains(c)) && shape.upper > 0 && shape.lower > 0
+}
+
+/// Whether `value` is the fingerprint of a public key, as `GPG_KEY` holds.
+pub(crate) fn fingerprint(value: &[u8]) -> bool {
+    value.len() == 40 && hex(value) && !value.iter().any(u8::is_ascii_lowercase)
+}
+
+/// Whether `value` is only hexadecimal digits.
+pub(crate) fn hex(value: &[u8]) -> bool {
+    value.iter().all(|&c| is(c, HEX))
+}
+
+/// Whether `value` has both a letter and a digit, or a letter and a sign no prose has inside a word.
+pub(crate) fn mixed(value: &[u8]) -> bool {
+    let value = &value[..value.len().min(LOOK)];
+    let letters = value.iter().any(|&c| is(c, LETTER) || c >= 0x80);
+    let digits = value.iter().filter(|&&c| is(c, DIGIT)).count();
+    let signs = value.iter().any(|c| b"!@#$%^&*+=~?_/\\".contains(c));
+    (letters && (digits > 0 || signs)) || digits >= 6
+}
+
+/// Whether `value` is only letters, `_`, `-`, `.` or `'`: a word or a name.
+pub(crate) fn wordlike(value: &[u8]) -> bool {
+    value.iter().all(|&c| is(c, LETTER) || matches!(c, b'_' | b'-' | b'.' | b'\'' | b':' | b'!' | b'?'))
+}
+
+/// Values that stand for a secret or say that there is none.
+const STANDINS: &[&str] = &[
+    "none", "null", "nil", "true", "false", "undefined", "yes", "no", "on", "off", "empty", "hidden", "redacted",
+    "masked", "filtered", "sensitive", "changeme", "change-me", "change_me", "placeholder", "example", "dummy",
+    "todo", "tbd", "n/a", "na", "unset", "unknown", "omitted", "removed", "scrubbed", "protected", "inherit", "nan",
+];
+
+/// Words that stand after a colon in prose, schemas and types, never as a secret.
+const WORDS: &[&str] = &[
+    "string", "str", "text", "bool", "boolean", "int", "integer", "number", "float", "bytes", "object", "array",
+    "list", "dict", "map", "any", "void", "char", "required", "optional", "missing", "invalid", "incorrect", "wrong",
+    "expired", "failed", "ok", "okay", "set", "not", "must", "is", "are", "was", "default", "password", "passwd",
+    "secret", "token", "key", "auth", "credentials", "username", "prompt", "enabled", "disabled", "basic", "bearer",
+    "digest", "oauth", "valid", "verified", "found", "never", "always", "strong", "weak", "to", "the", "a", "an",
+    "your", "please", "enter", "and", "or", "for", "in", "of", "with", "from", "it", "this", "too", "cannot", "can",
+    "should", "will", "success", "error", "denied", "accepted", "rejected", "updated", "created", "deleted",
+    "generated", "loaded", "loading", "skipped", "skip", "pending", "file", "env", "environment", "vault", "manual",
+    "automatic", "auto", "sha256", "md5", "bcrypt", "argon2", "scrypt", "unauthorized", "forbidden",
+];
+
+fn is_one_of(value: &[u8], words: &[&str]) -> bool {
+    value.len() <= 16 && words.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Whether a bare value is a word of prose or a type.
+pub(crate) fn prose_word(value: &[u8]) -> bool {
+    let trimmed = trim(value, b".:!?,;*&");
+    is_one_of(trimmed, WORDS) || is_one_of(trimmed, STANDINS)
+}
+
+fn trim<'a>(mut value: &'a [u8], what: &[u8]) -> &'a [u8] {
+    while let [first, rest @ ..] = value
+        && what.contains(first)
+    {
+        value = rest;
+    }
+    while let [rest @ .., last] = value
+        && what.contains(last)
+    {
+        value = rest;
+    }
+    value
+}
+
+/// Whether `part` (lower case) stands in `value` in any case.
+fn contains(value: &[u8], part: &[u8]) -> bool {
+    let first = part[0];
+    value.len() >= part.len()
+        && value[..=value.len() - part.len()]
+            .iter()
+            .enumerate()
+            .any(|(at, c)| c.to_ascii_lowercase() == first && value[at..at + part.len()].eq_ignore_ascii_case(part))
+}
+
+/// What every mask begins with.
+pub(crate) const MASK: &[u8] = b"[REDACTED";
+
+/// The length of the mask that `value` begins with, if it does.
+pub(crate) fn mask_len(value: &[u8]) -> Option<usize> {
+    let rest = value.strip_prefix(MASK)?;
+    let close = rest.iter().take(96).position(|&c| c == b']')?;
+    let label = &rest[..close];
+    (label.is_empty()
+        || label[0] == b':' && label[1..].iter().all(|&c| is(c, ALNUM) || matches!(c, b'-' | b'_' | b':' | b'#' | b'.')))
+        .then_some(MASK.len() + close + 1)
+}
+
+/// Whether `value` is masks and punctuation, and nothing else.
+pub(crate) fn masked(value: &[u8]) -> bool {
+    let mut rest = value;
+    let mut any = false;
+    while let Some(&byte) = rest.first() {
+        if let Some(size) = mask_len(rest) {
+            rest = &rest[size..];
+            any = true;
+        } else if is(byte, ALNUM) || byte >= 0x80 {
+            return false;
+        } else {
+            rest = &rest[1..];
+        }
+    }
+    any
+}
+
+/// Whether `value` is a stand-in for a secret, a reference to one, or a mask.
+pub(crate) fn placeholder(value: &[u8]) -> bool {
+    let value = trim(value, b" \t");
+    let Some((&first, &last)) = value.first().zip(value.last()) else { return true };
+    if masked(value) || is_one_of(trim(value, b"()<>[]*.,;"), STANDINS) {
+        return true;
+    }
+    let dull = |c: u8| matches!(c, b'*' | b'x' | b'X' | b'.' | b'#' | b'?' | b'-' | b'_' | b' ') || c >= 0x80;
+    if value.iter().all(|&c| dull(c) && c < 0x80) && !value.iter().all(|&c| c == b'#')
+        || value.iter().all(|&c| c == first)
+        || ["•", "…", "●", "█"].iter().any(|dot| value.len() % dot.len() == 0 && value.chunks(dot.len()).all(|c| c == dot.as_bytes()))
+    {
+        return true;
+    }
+    let head = &value[..value.len().min(LOOK)];
+    match first {
+        b'<' if last == b'>' => return true,
+        b'{' if last == b'}' || head.starts_with(b"{{") => return true,
+        b'[' if last == b']' && wordlike(&value[1..value.len() - 1]) => return true,
+        b'%' if last == b'%' && value.len() > 2 && name(&value[1..value.len() - 1]) => return true,
+        b'$' if head.starts_with(b"${") || head.starts_with(b"$(") || head.starts_with(b"$env:") => return true,
+        b'$' => {
+            // A variable is written in one case throughout; `$ecret1!` is a password.
+            let rest = trim(&value[1..], b".,;:");
+            return name(rest) && (!rest.iter().any(u8::is_ascii_digit) || rest.iter().all(|c| !c.is_ascii_lowercase()));
+        }
+        _ => {}
+    }
+    if head.starts_with(b"***") || head.ends_with(b"***") || value.ends_with(b"...") {
+        return true;
+    }
+    if value.len() > MAX_WORDS {
+        return false;
+    }
+    if contains(head, b"xxxx") && !random(head, 20) {
+        return true;
+    }
+    let digits = head.iter().filter(|&&c| is(c, DIGIT)).count();
+    let says = |word: &[u8]| contains(head, word);
+    digits <= 2
+        && (says(b"your-") || says(b"your_") || says(b"yourtoken") || says(b"yourkey") || says(b"yoursecret")
+            || says(b"my-secret-here") || says(b"-here") || says(b"_here") || says(b"placeholder") || says(b"replace-me")
+            || says(b"replace_me") || says(b"replaceme") || says(b"insert-") || says(b"insert_") || says(b"changeme"))
+}
+
+fn name(value: &[u8]) -> bool {
+    value.first().is_some_and(|&c| is(c, LETTER) || c == b'_') && value.iter().all(|&c| is(c, ALNUM) || c == b'_')
+}
+
+/// Look-ups of a secret in programs and configuration.
+const LOOKUPS: &[&[u8]] = &[
+    b"os.environ", b"os.getenv", b"process.env", b"env(", b"env[", b"env.", b"env:", b"getenv", b"system.getenv", b"std::env",
+    b"secrets.", b"vault:", b"vault(", b"var.", b"local.", b"data.", b"settings.", b"config.", b"self.", b"this.",
+    b"import.meta", b"ssm:", b"arn:", b"secretmanager", b"op://", b"file(", b"file:", b"keyring.", b"args.",
+    b"options.", b"params.", b"context.", b"module.", b"deno.env", b"bun.env", b"ref+", b"sops:", b"!vault", b"!ref", b"@microsoft.keyvault",
+];
+
+/// The first letters of [`LOOKUPS`].
+const LOOKUP_FIRST: &[u8] = b"opegsvldctirafkmdb!@";
+
+/// Whether a bare value is a look-up or a call in a program.
+pub(crate) fn lookup(value: &[u8]) -> bool {
+    let head = &value[..value.len().min(LOOK)];
+    if head.first().is_some_and(|c| LOOKUP_FIRST.contains(&c.to_ascii_lowercase())) && LOOKUPS.iter().any(|lookup| head.len() >= lookup.len() && head[..lookup.len()].eq_ignore_ascii_case(lookup)) {
+        return true;
+    }
+    // A call or an index: a name, dots and `::`, then an opening bracket.
+    let end = head.iter().position(|&c| !(is(c, ALNUM) || matches!(c, b'_' | b'.' | b':' | b'&' | b'*'))).unwrap_or(head.len());
+    end > 0 && matches!(head.get(end), Some(b'(' | b'[')) && is(head[0], LETTER) | matches!(head[0], b'_' | b'&' | b'*')
+}
+
+/// Whether a quoted value is a look-up: only one that is written as such, since a password may have brackets.
+pub(crate) fn lookup_text(value: &[u8]) -> bool {
+    value.first().is_some_and(|c| LOOKUP_FIRST.contains(&c.to_ascii_lowercase())) && LOOKUPS.iter().any(|lookup| {
+        matches!(lookup.last(), Some(b'(' | b'[' | b'.' | b':' | b'/'))
+            && value.len() > lookup.len()
+            && value[..lookup.len()].eq_ignore_ascii_case(lookup)
+            && (member(value) || value.ends_with(b")") || value.ends_with(b"]") || lookup.ends_with(b":") || lookup.ends_with(b"/"))
+    })
+}
+
+/// Whether a bare value is the path of members of a program: `user.password`.
+pub(crate) fn member(value: &[u8]) -> bool {
+    let parts = value.split(|&c| c == b'.');
+    value.contains(&b'.')
+        && value.len() < 80
+        && parts.clone().all(name)
+        && parts.flat_map(|part| part.iter()).all(|&c| !is(c, DIGIT))
+}
+
+/// Whether `value` is a path whose parts are names.
+pub(crate) fn path(value: &[u8]) -> bool {
+    let rooted = value.starts_with(b"/") || value.starts_with(b"./") || value.starts_with(b"../") || value.starts_with(b"~/")
+        || value.len() > 3 && value[1] == b':' && matches!(value[2], b'\\' | b'/') && is(value[0], LETTER);
+    let head = &value[..value.len().min(LOOK)];
+    let parts = || head.split(|&c| matches!(c, b'/' | b'\\'));
+    let plain = parts().filter(|part| !part.is_empty()).all(|part| part.len() < 40 && !random(part, 10));
+    if rooted {
+        return plain && value.len() > 2;
+    }
+    // A file name with an extension below at least one folder.
+    plain && parts().count() >= 2 && head.iter().rposition(|&c| c == b'.').is_some_and(|dot| {
+        let extension = &head[dot + 1..];
+        (2..=5).contains(&extension.len()) && extension.iter().all(|c| c.is_ascii_lowercase())
+    })
+}
+
+/// Whether a quoted value is a sentence or a label rather than a secret.
+pub(crate) fn sentence(value: &[u8]) -> bool {
+    if !value.contains(&b' ') {
+        return false;
+    }
+    let mut words = value.split(|&c| c == b' ').filter(|word| !word.is_empty()).take(24);
+    let plain = words.clone().all(|word| wordlike(trim(word, b",;:()\"")) || word.len() <= 2);
+    let first_upper = value[0].is_ascii_uppercase();
+    let tells = words.any(|word| is_one_of(trim(word, b".,;:!?()"), WORDS));
+    plain && (first_upper || tells) || tells && first_upper
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_text_is_opaque_and_names_are_not() {
+        for value in ["7UV2PUBKiCUbyMJcxDWo7hq5onH1ap2I", "a8f5f167f44f4964e6c998dee827110c", "Zq8xPl0aMn3v", "dGhpcyBpcyBhIHNlY3JldA=="]
+        {
+            assert!(opaque(value.as_bytes()), "{value}");
+        }
+        for value in ["node-cache-linux-x64-v2", "cl100k_base", "4096", "installation1", "getAccessTokenSilently",
+            "3f2b8c1e-9d47-4a60-8e15-7c0d9b6a2f41", "release-candidate-2024", "app-decryption-secret", "src/main/java/Foo.java"]
+        {
+            assert!(!opaque(value.as_bytes()), "{value}");
+        }
+    }
+
+    #[test]
+    fn stand_ins_are_placeholders_and_passwords_are_not() {
+        for value in ["*****", "<YOUR_API_KEY>", "${TOKEN}", "$TOKEN", "{{ token }}", "xxx", "your-api-key", "null", "***",
+            "[REDACTED:jwt]", "%TOKEN%", "changeme", "sk-...", "$(cat token)", "••••"]
+        {
+            assert!(placeholder(value.as_bytes()), "{value}");
+        }
+        for value in ["hunter2", "$ecret99!", "correct-horse-9", "a[REDACTED:jwt]b", "x1y2z3", "пароль-77", "Tr0ub4dor&3"] {
+            assert!(!placeholder(value.as_bytes()), "{value}");
+        }
+    }
+
+    #[test]
+    fn look_ups_and_paths_are_told_from_values() {
+        assert!(lookup(b"os.environ.get("));
+        assert!(lookup(b"get_password("));
+        assert!(!lookup(b"hunter2"));
+        assert!(path(b"/run/user/1000/keyring/ssh"));
+        assert!(!path(b"/8f3kd9sKd0alsQ9xZ"));
+        assert!(sentence(b"Enter your password"));
+        assert!(!sentence(b"correct horse battery staple"));
+    }
+}

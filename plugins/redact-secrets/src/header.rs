@@ -1,0 +1,231 @@
+//! HTTP headers that carry credentials: `Authorization`, `Cookie` and `Set-Cookie`, as sent, as JSON fields and as
+//! arguments of a client. Scheme words and cookie names stay.
+
+use crate::assignment::{self, Literal};
+use crate::gate;
+use crate::rules;
+use crate::scan::Scan;
+use crate::text::{ALNUM, JOIN, STOP, WORD, is};
+
+/// Longest credential.
+const MAX_CREDENTIAL: usize = 8 * 1024;
+/// Most cookies of one header, and values of one array.
+const MAX_PARTS: usize = 64;
+
+/// Words before a credential in `Authorization`.
+const SCHEMES: &[&str] = &[
+    "bearer", "basic", "token", "apikey", "api-key", "digest", "negotiate", "ntlm", "hmac", "key", "oauth", "dpop",
+    "pat", "bot", "splunk", "signature", "jwt", "aws4-hmac-sha256", "aws", "sso-key", "genie-key", "bearertoken", "kerberos",
+];
+/// Schemes whose credential is one parameter of several.
+const PARTED: &[&str] = &["digest", "aws4-hmac-sha256", "signature", "hmac"];
+
+/// The operator behind a header's name: a colon, or `=` or a comma in programs. Gives where the value begins.
+fn operator(scan: &Scan<'_>, end: usize) -> Option<usize> {
+    let mut at = end;
+    if let Some((slashes, _)) = assignment::quote(scan, at) {
+        at += slashes + 1;
+    }
+    if scan.text.at(at) == b']' {
+        at += 1;
+    }
+    at = scan.text.blanks(at, 8);
+    match scan.text.at(at) {
+        b':' | b'=' | b',' => Some(scan.text.blanks(at + 1 + usize::from(scan.text.at(at + 1) == b'>'), 8)),
+        _ => None,
+    }
+}
+
+/// `Authorization`, whose name is `start..end`.
+pub(crate) fn authorization(scan: &mut Scan<'_>, _: usize, end: usize) {
+    let Some(mut at) = operator(scan, end) else { return };
+    scan.open(at);
+    if scan.text.at(at) != b'[' || scan.text.starts(at, gate::MASK) {
+        return credential(scan, at);
+    }
+    at += 1;
+    for _ in 0..MAX_PARTS {
+        at = scan.text.blanks(at, 64);
+        while matches!(scan.text.at(at), b',' | b'\n' | b' ' | b'\t') {
+            at += 1;
+        }
+        if assignment::quote(scan, at).is_none() {
+            return;
+        }
+        credential(scan, at);
+        let Some(found) = assignment::literal(scan, at) else { return };
+        at = found.next.max(at + 1);
+    }
+}
+
+fn is_one_of(word: &[u8], words: &[&str]) -> bool {
+    words.iter().any(|candidate| word.eq_ignore_ascii_case(candidate.as_bytes()))
+}
+
+/// A credential, perhaps in quotes and behind a scheme, at `at`.
+fn credential(scan: &mut Scan<'_>, at: usize) {
+    let mut at = at;
+    // An `f` or `b` before the quote of a program's string.
+    if is(scan.text.at(at), ALNUM) && matches!(scan.text.at(at + 1), b'"' | b'\'') {
+        at += 1;
+    }
+    if let Some((slashes, _)) = assignment::quote(scan, at) {
+        at += slashes + 1;
+    }
+    scan.open(at);
+    let word_end = scan.text.run(at, WORD, 32);
+    let word = scan.text.slice(at, word_end);
+    let scheme = scan.text.at(word_end) == b' ' && is_one_of(word, SCHEMES);
+    if !scheme {
+        let end = credential_end(scan, at);
+        let value = scan.text.slice(at, end);
+        if value.len() >= 8 && gate::mixed(value) && !gate::placeholder(value) && !gate::lookup(value) && !gate::member(value) {
+            scan.mask(at, end, rules::AUTH_HEADER);
+        }
+        return;
+    }
+    let parted = is_one_of(word, PARTED);
+    at = scan.text.blanks(word_end, 8);
+    if parted {
+        return parts(scan, at);
+    }
+    let end = credential_end(scan, at);
+    let value = scan.text.slice(at, end);
+    let plain = value.iter().all(u8::is_ascii_lowercase) && value.len() < 20;
+    if value.len() >= 4 && !plain && !gate::placeholder(value) && !gate::lookup(value) && !masked(scan, at) {
+        scan.mask(at, end, rules::AUTH_HEADER);
+    }
+}
+
+fn masked(scan: &Scan<'_>, at: usize) -> bool {
+    gate::mask_len(scan.text.slice(at, at + 110)).is_some_and(|size| is(scan.text.at(at + size), STOP))
+}
+
+fn credential_end(scan: &Scan<'_>, at: usize) -> usize {
+    let mut end = at;
+    while end - at < MAX_CREDENTIAL && !is(scan.text.at(end), STOP) && scan.text.at(end) != b'\\' {
+        end += 1;
+    }
+    end
+}
+
+/// The parameters of `Digest` and signed requests: the proof is masked, the rest names who asks.
+fn parts(scan: &mut Scan<'_>, at: usize) {
+    let end = scan.text.line_end(at, 2048);
+    let mut at = at;
+    while at < end {
+        while at < end && !is(scan.text.at(at), ALNUM) {
+            at += 1;
+        }
+        let name_end = scan.text.run(at, ALNUM | JOIN, 32);
+        let name = scan.text.slice(at, name_end);
+        let mut value = name_end;
+        if scan.text.at(value) != b'=' {
+            at = value.max(at + 1);
+            continue;
+        }
+        value += 1;
+        let (start, stop) = match assignment::literal(scan, value) {
+            Some(Literal { start, end, .. }) => (start, end),
+            None => (value, credential_end(scan, value)),
+        };
+        if ["signature", "response", "mac", "nonce", "cnonce"].iter().any(|secret| name.eq_ignore_ascii_case(secret.as_bytes())) {
+            scan.mask(start, stop, rules::AUTH_HEADER);
+        }
+        at = stop.max(at + 1);
+    }
+}
+
+/// `Bearer` on its own, with a token behind it.
+pub(crate) fn bearer(scan: &mut Scan<'_>, end: usize) {
+    if scan.text.at(end) != b' ' {
+        return;
+    }
+    let at = end + 1;
+    scan.open(at);
+    let stop = credential_end(scan, at);
+    let value = scan.text.slice(at, stop);
+    if value.len() >= 12 && (gate::random(value, 12) || gate::opaque(value)) && !gate::placeholder(value) {
+        scan.mask(at, stop, rules::AUTH_HEADER);
+    }
+}
+
+/// Names of cookies that hold no secret even where the value looks like one.
+const DULL: &[&str] = &["path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "priority", "version", "partitioned"];
+/// Words in names of cookies that hold a session.
+const SESSION: &[&str] = &["sid", "sess", "session", "token", "auth", "jwt", "csrf", "xsrf", "refresh", "remember", "login", "secret", "access", "id_token", "key", "connect.sid"];
+
+/// `Cookie` or `Set-Cookie`, whose name ends at `end`.
+pub(crate) fn cookie(scan: &mut Scan<'_>, end: usize, set: bool) {
+    let Some(mut at) = operator(scan, end).or_else(|| option(scan, end)) else { return };
+    let mut array = false;
+    if scan.text.at(at) == b'[' {
+        at += 1;
+        array = true;
+    }
+    for _ in 0..MAX_PARTS {
+        let mut quoted = false;
+        if let Some((slashes, _)) = assignment::quote(scan, at) {
+            at += slashes + 1;
+            quoted = true;
+        }
+        at = pairs(scan, at, set, quoted);
+        if !array {
+            return;
+        }
+        while matches!(scan.text.at(at), b'"' | b'\'' | b'\\' | b',' | b' ' | b'\n' | b'\t') && array {
+            if matches!(scan.text.at(at), b',') {
+                at = scan.text.blanks(at + 1, 64);
+                break;
+            }
+            at += 1;
+        }
+        if assignment::quote(scan, at).is_none() {
+            return;
+        }
+    }
+}
+
+/// `--cookie` and its argument.
+fn option(scan: &Scan<'_>, end: usize) -> Option<usize> {
+    let dashes = end.checked_sub(8).map(|at| scan.text.slice(at, end));
+    (dashes == Some(b"--cookie") && scan.text.at(end) == b' ').then_some(end + 1)
+}
+
+/// `name=value; name=value` from `at` on. Gives where they end.
+fn pairs(scan: &mut Scan<'_>, at: usize, set: bool, quoted: bool) -> usize {
+    let mut at = at;
+    for index in 0..MAX_PARTS {
+        at = scan.text.blanks(at, 8);
+        let mut name_end = at;
+        while name_end - at < 128 && !is(scan.text.at(name_end), STOP) && scan.text.at(name_end) != b'=' {
+            name_end += 1;
+        }
+        if scan.text.at(name_end) != b'=' {
+            return name_end;
+        }
+        let start = name_end + 1;
+        scan.open(start);
+        let mut end = start;
+        while end - start < MAX_CREDENTIAL
+            && (!is(scan.text.at(end), STOP) || matches!(scan.text.at(end), b'&' | b'|' | b'}' | b']' | b')' | b'<' | b'>') || !quoted && scan.text.at(end) == b'"' && end == start)
+            && scan.text.at(end) != b'\\'
+        {
+            end += 1;
+        }
+        let name = scan.text.slice(at, name_end);
+        let value = scan.text.slice(start, end);
+        let dull = DULL.iter().any(|dull| name.eq_ignore_ascii_case(dull.as_bytes()));
+        let lower = name.to_ascii_lowercase();
+        let session = SESSION.iter().any(|word| lower.windows(word.len()).any(|part| part == word.as_bytes()));
+        let secret = session && value.len() >= 4 || value.len() >= 12 && (gate::random(value, 10) || gate::uuid(value) || gate::hex(value) && value.len() >= 16);
+        if !dull && secret && !gate::placeholder(value) && !(set && index > 0) {
+            scan.mask(start, end, rules::COOKIE);
+        }
+        if scan.text.at(end) != b';' {
+            return end;
+        }
+        at = end + 1;
+    }
+    at
+}

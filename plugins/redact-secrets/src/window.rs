@@ -1,0 +1,42 @@
+//! How far a window that is not the last may be shown, and how much of it must be seen again. A scan's anchors hold
+//! back what they could not decide; this adds what no anchor has seen yet because it is not whole.
+
+use crate::kubernetes;
+use crate::pem;
+use crate::scan::Scan;
+use crate::terraform;
+use crate::text::{DOT, WORD, is};
+
+/// The longest beginning of a mask no anchor has seen: the prefix of a token, with what may stand before it.
+const MAX_UNSEEN: usize = 64;
+/// Text before the place shown that rules look back at.
+const CONTEXT: usize = 4608;
+/// The same where no line begins: the longest single mask, and what stands before it.
+const LONG_CONTEXT: usize = 16 * 1024;
+
+/// Holds back the end of a window.
+pub(crate) fn tail(scan: &mut Scan<'_>) {
+    let bytes = scan.text.bytes();
+    let mut word = bytes.len();
+    let floor = bytes.len().saturating_sub(MAX_UNSEEN);
+    // Two dots end a word: `Loading...` hides no token.
+    while word > floor && is(bytes[word - 1], WORD | DOT) && !bytes[..word].ends_with(b"..") {
+        word -= 1;
+    }
+    // Zero to two bytes of an anchor, and a mask may begin at its first.
+    scan.hold(word);
+    if bytes.last() == Some(&b'+') {
+        scan.hold(bytes.len() - 1);
+    }
+    scan.hold(pem::pending(scan));
+    scan.hold(terraform::pending(scan));
+    scan.need(kubernetes::pending(scan));
+}
+
+/// Where the next window must begin so that everything from `shown` on is judged as it would be with all of the text:
+/// at a newline if one is near, so that lines keep their beginning.
+pub(crate) fn context(bytes: &[u8], shown: usize) -> usize {
+    let near = shown.saturating_sub(CONTEXT);
+    let far = shown.saturating_sub(LONG_CONTEXT);
+    bytes[far..near].iter().rposition(|&c| c == b'\n').map_or(far, |at| far + at)
+}
