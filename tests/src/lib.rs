@@ -1,9 +1,16 @@
-//! What the harnesses share: the source tree, its Rust files as rules see them, and the package graph.
+//! What the harnesses share. For the rules of the house: the source tree, its Rust files as rules see them, and the
+//! package graph. For whole runs: components good and bad, a home of their own, and waiting with an end.
 //!
-//! It must never depend on a room: the rules of the house hold whatever the rooms do.
+//! `packages`, `rust` and `tree` must never use a room: the rules of the house hold whatever the rooms do.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test is a panic"))]
 
+pub mod components;
+pub mod guests;
+pub mod home;
+pub mod manifests;
 pub mod packages;
+pub mod policy;
 pub mod rust;
 pub mod tree;
+pub mod wait;

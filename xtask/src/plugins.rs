@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::error::TaskError;
 use crate::run;
@@ -11,15 +12,18 @@ use crate::workspace::Workspace;
 
 /// The profile of the workspace that plugins are built with: small and fast, without unwinding.
 const PROFILE: &str = "plugin";
+/// The package of the tests' guests.
+const GUESTS: &str = "hermes-guests";
 /// Every host this is for runs 128-bit vectors, and text scanning is twice as fast with them.
 const RUSTFLAGS: &str = "-C target-feature=+simd128";
 
 /// `cargo xtask build-plugins`.
 pub(crate) fn run() -> Result<(), TaskError> {
     let workspace = Workspace::find()?;
-    let mut steps = Steps::new(2);
+    let mut steps = Steps::new(3);
     steps.step("the WASM target", tools::ensure_plugin_target)?;
     let built = steps.step("the plugins", || build(&workspace))?;
+    steps.step("the guests of the tests", || build_guests(&workspace))?;
     println!();
     for path in &built {
         let size = fs::metadata(path).map_err(TaskError::file("look at", path))?.len();
@@ -38,15 +42,32 @@ pub(crate) fn run() -> Result<(), TaskError> {
 /// Builds every plugin and says where each component is.
 pub(crate) fn build(workspace: &Workspace) -> Result<Vec<PathBuf>, TaskError> {
     let plugins = workspace.plugins();
-    let mut command = run::cargo(&workspace.root);
-    command.args(["build", "--target", PLUGIN_TARGET, "--profile", PROFILE, "--lib"]);
+    let mut command = command(workspace);
+    command.arg("--lib");
     for plugin in &plugins {
         command.args(["-p", plugin]);
     }
+    run::visibly(&mut command)?;
+    let folder = folder(workspace);
+    Ok(plugins.iter().map(|plugin| folder.join(format!("{}.wasm", plugin.replace('-', "_")))).collect())
+}
+
+/// Builds the guests of the tests: each is an example of its package.
+pub(crate) fn build_guests(workspace: &Workspace) -> Result<(), TaskError> {
+    run::visibly(command(workspace).args(["--examples", "-p", GUESTS]))
+}
+
+/// A build of components.
+fn command(workspace: &Workspace) -> Command {
+    let mut command = run::cargo(&workspace.root);
+    command.args(["build", "--target", PLUGIN_TARGET, "--profile", PROFILE]);
     // Flags meant for the host would win over those of the target, and may not fit it.
     command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     command.env("CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS", RUSTFLAGS);
-    run::visibly(&mut command)?;
-    let folder = workspace.target.join(PLUGIN_TARGET).join(PROFILE);
-    Ok(plugins.iter().map(|plugin| folder.join(format!("{}.wasm", plugin.replace('-', "_")))).collect())
+    command
+}
+
+/// Where components are built.
+fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.target.join(PLUGIN_TARGET).join(PROFILE)
 }

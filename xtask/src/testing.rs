@@ -20,7 +20,10 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), TaskError> {
         tools::ensure_plugin_target()?;
         tools::ensure_nextest(root)
     })?;
-    steps.step("the plugins", || plugins::build(&workspace).map(drop))?;
+    steps.step("the plugins, and the guests of the tests", || {
+        plugins::build(&workspace)?;
+        plugins::build_guests(&workspace)
+    })?;
     // Binaries and tests in one build, so that both have the same features and nothing heavy is compiled twice.
     steps.step("the host and the tests (the first build compiles a compiler: 5 to 10 minutes)", || {
         run::visibly(run::cargo(root).args(["build", "--workspace", "--bins", "--tests"]))

@@ -1,6 +1,6 @@
 //! [`Visible`]: text that has been through the policy, and the only type whose text may leave this host.
 //!
-//! It is made in one place, [`seal`], which only this crate can call. It must never be made from captured text by any
+//! It is made in one place, `seal`, which only this crate can call. It must never be made from captured text by any
 //! other road: no `From`, no `Default`, no `Deserialize`.
 
 use std::fmt;

@@ -48,7 +48,9 @@ pub enum EditError {
     #[error("the order names '{0}' twice")]
     Twice(PluginName),
     /// The file is not the one that was asked for. Never published, whatever is allowed.
-    #[error("the file has the digest {found}, not {wanted}: it is not the plugin you asked for, so nothing was installed")]
+    #[error(
+        "the file has the digest {found}, not {wanted}: it is not the plugin you asked for, so nothing was installed"
+    )]
     Digest {
         /// The digest given.
         wanted: Digest,

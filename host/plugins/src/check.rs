@@ -124,7 +124,7 @@ fn unknown_import(full: &str) -> Problem {
         format!("no version of hermes offers {full}"),
         "build it against hermes:host only, or run it in the host it was made for",
     )
-    .compared(full, format!("{HOST_PACKAGE} {}", contract::host_version()))
+    .compared(full, format!("{HOST_PACKAGE}@{}", contract::host_version()))
 }
 
 fn host_import(name: &Name<'_>, interface: &Interface, raw: Option<Hook>, problems: &mut Vec<Problem>) {
@@ -286,7 +286,7 @@ fn exports(surface: &Surface, hooks: &[Hook], problems: &mut Vec<Problem>) {
                 "it exports no hook of hermes",
                 "export transform, redact or notify of hermes:hook (`hermes plugins new` writes a plugin that does)",
             )
-            .compared("no hook", format!("{HOOK_PACKAGE}@{ours}")),
+            .offering(format!("{HOOK_PACKAGE}@{ours}")),
         );
         return;
     }
@@ -313,7 +313,7 @@ fn exports(surface: &Surface, hooks: &[Hook], problems: &mut Vec<Problem>) {
                 "it exports no hook of hermes beside its lifecycle",
                 "export transform, redact or notify of hermes:hook",
             )
-            .compared("no hook", format!("{HOOK_PACKAGE}@{ours}")),
+            .offering(format!("{HOOK_PACKAGE}@{ours}")),
         );
     }
     if !current {

@@ -80,6 +80,9 @@ impl Generation {
 /// Why the generations cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
+    /// Something else is where the plugins folder belongs.
+    #[error("'{path}' is not a folder: move it away; the plugins of this home belong there", path = .0.display())]
+    NotAFolder(PathBuf),
     /// The current generation cannot be read.
     #[error("the current generation of plugins cannot be read; `hermes plugins rollback` returns to the one before")]
     Current(#[source] files::ReadError),
@@ -95,7 +98,9 @@ pub enum StoreError {
     #[error("there is no generation {0} to return to; kept: {1}")]
     NoGeneration(u64, String),
     /// The bundled generation is in force, and nothing came before it.
-    #[error("generation 0, the bundled one, is in force: nothing came before it; `--to N` goes to a later one (kept: {0})")]
+    #[error(
+        "generation 0, the bundled one, is in force: nothing came before it; `--to N` goes to a later one (kept: {0})"
+    )]
     AtTheBeginning(String),
     /// A folder cannot be created.
     #[error("the plugins folder cannot be created")]
@@ -137,6 +142,9 @@ impl Store {
     pub fn current(&self) -> Result<Generation, StoreError> {
         match fs::symlink_metadata(self.link()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(self.bundled.clone()),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                Err(StoreError::NotAFolder(self.folder.clone()))
+            }
             _ => self.read(&self.link()),
         }
     }

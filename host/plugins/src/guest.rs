@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use hermes_output::normalise;
 use tokio::io::AsyncWrite;
 use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
@@ -231,8 +232,10 @@ impl LogLines {
             self.dropped += 1;
             return;
         }
-        let end = (0..=LOG_LINE_MAX.min(message.len())).rev().find(|at| message.is_char_boundary(*at)).unwrap_or(0);
-        self.lines.push((level, message[..end].to_owned()));
+        let end = message.floor_char_boundary(LOG_LINE_MAX.min(message.len()));
+        // Its author reads it on a terminal, which a plugin must not be able to drive.
+        let shown = normalise::view_continued(&message.as_bytes()[..end]).text.replace('\n', " ");
+        self.lines.push((level, shown));
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
@@ -297,7 +300,7 @@ mod tests {
     #[test]
     fn a_log_keeps_whole_lines_up_to_its_limits() {
         let log = GuestLog::default();
-        log.lines().bytes(b"half a ");
+        log.lines().bytes(b"half \x1b[31ma ");
         log.lines().bytes(b"line\nnext");
         log.write(tracing::Level::WARN, &"ü".repeat(LOG_LINE_MAX));
         let (lines, dropped) = log.take();

@@ -12,7 +12,7 @@ pub const FILE_MAX: u64 = 64 * 1024 * 1024;
 pub const COMPILE_MAX: Duration = Duration::from_secs(60);
 /// How often the clock behind CPU limits ticks. Limits are kept to within two ticks.
 pub const EPOCH_TICK: Duration = Duration::from_millis(5);
-/// The most spans one answer may hold; with more, the whole window is masked.
+/// The most spans one answer may hold. With more the call is ended, so that the text is withheld and not half masked.
 pub const SPANS_MAX: usize = 64 * 1024;
 /// The most hits `scan.find` returns at once.
 pub const HITS_MAX: u32 = 64 * 1024;

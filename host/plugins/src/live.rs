@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use hermes_model::hook::Hook;
 use hermes_model::id::PluginName;
+use hermes_output::normalise;
 
 use crate::digest::Digest;
 use crate::engine::Engine;
@@ -148,6 +149,7 @@ impl Live {
                 Ok(answer)
             }
             Err(CallError::Failure(GuestFailure { code, message })) => {
+                let message = normalise::view_continued(message.as_bytes()).text;
                 self.remember((tracing::Level::ERROR, format!("{code}: {message}")));
                 Err(NoAnswer::Failure(code))
             }

@@ -321,7 +321,7 @@ fn interfaces(loader: &Loader, bytes: &[u8], found: &mut Examined) -> Option<Com
     found.problems.extend(check::compare(&surface));
     let exported = check::hooks_of(&surface);
     if let Some(manifest) = &found.manifest {
-        found.problems.extend(hooks_differ(&manifest.hooks, &exported, &surface));
+        found.problems.extend(hooks_differ(&manifest.hooks, &exported));
         found.problems.extend(permissions(manifest, &exported));
     }
     found.surface = Some(surface);
@@ -329,12 +329,11 @@ fn interfaces(loader: &Loader, bytes: &[u8], found: &mut Examined) -> Option<Com
 }
 
 /// What the manifest says about hooks must be what the component exports.
-fn hooks_differ(declared: &[Hook], exported: &[Hook], surface: &Surface) -> Vec<Problem> {
+fn hooks_differ(declared: &[Hook], exported: &[Hook]) -> Vec<Problem> {
     // A component of another track exports none of ours, and was told so already.
     if exported.is_empty() {
         return Vec::new();
     }
-    let _ = surface;
     let missing = declared.iter().filter(|hook| !exported.contains(hook)).map(|hook| {
         Problem::new(
             Code::ExportMissing,

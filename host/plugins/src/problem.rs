@@ -122,6 +122,13 @@ impl Problem {
         Self { code, subject: subject.into(), wanted: None, offered: None, message: message.into(), next: next.into() }
     }
 
+    /// Adds what is offered, where nothing was wanted.
+    #[must_use]
+    pub fn offering(mut self, offered: impl Into<String>) -> Self {
+        self.offered = Some(offered.into());
+        self
+    }
+
     /// Adds what was wanted and what is offered.
     #[must_use]
     pub fn compared(mut self, wanted: impl Into<String>, offered: impl Into<String>) -> Self {

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use hermes_model::config::PluginConfig;
 use hermes_model::context::{Context, Surface};
 use hermes_model::hook::Hook;
-use hermes_output::policy::{Transformed, Window};
+use hermes_output::normalise;
+use hermes_output::policy::{Findings, Transformed, Window};
 
 use crate::instance::{CallError, Decided, Ended, Instance, Pre};
-use crate::limits::START_MAX;
+use crate::limits::{Limits, START_MAX};
 use crate::load::{CanaryResult, Examined, Loader, Ready, ReadyHook, limits_of, seconds};
 use crate::manifest::{Canary, Expect, Manifest, VerdictKind};
 use crate::patterns::PatternSets;
@@ -31,7 +32,7 @@ pub(crate) fn run(
     let mut ready = Ready { hooks: Vec::new(), settings, patterns: Arc::default(), counters: Vec::new() };
     for (hook, pre) in pres {
         let limits = limits_of(hook, config);
-        let trial = loader.engine.drive(start(loader, &pre, hook, limits, &manifest, &ready.settings));
+        let trial = loader.engine.drive(start(loader, &pre, limits, &manifest, &ready.settings));
         let (mut instance, described) = match trial {
             Ok(started) => started,
             Err((problem, log)) => {
@@ -42,7 +43,7 @@ pub(crate) fn run(
         };
         ready.patterns = described.patterns;
         ready.counters = described.counters;
-        let results = loader.engine.drive(canaries(&mut instance, hook, &manifest));
+        let results = loader.engine.drive(canaries(&mut instance, hook, &manifest, &limits));
         found.log.extend(instance.log().take().0);
         match results {
             Ok(results) => {
@@ -73,18 +74,18 @@ type StartError = (Problem, Vec<crate::load::LogLine>);
 async fn start(
     loader: &Loader,
     pre: &Pre,
-    hook: Hook,
-    limits: crate::limits::Limits,
+    limits: Limits,
     manifest: &Manifest,
     settings: &str,
 ) -> Result<(Instance, Kept), StartError> {
-    let ended = |what: &'static str, ended: Ended| (ended_problem(what, ended), Vec::new());
+    let ended = |what: &'static str, ended: Ended| (ended_problem(what, ended, &limits), Vec::new());
     let mut instance = Instance::new(&loader.engine, pre, limits, Arc::default(), START_MAX)
         .await
         .map_err(|error| ended("start-up", error))?;
     let log = instance.log();
     let with_log = |problem: Problem| (problem, log.take().0);
-    let described = instance.describe(START_MAX).await.map_err(|error| with_log(ended_problem("describe", error)))?;
+    let described =
+        instance.describe(START_MAX).await.map_err(|error| with_log(ended_problem("describe", error, &limits)))?;
     if described.name != manifest.name.as_str() || described.version != manifest.version.to_string() {
         let theirs = format!("{} {}", word(&described.name), word(&described.version));
         let ours = format!("{} {}", manifest.name, manifest.version);
@@ -101,7 +102,7 @@ async fn start(
     instance.declare_counters(&described.counters);
     match instance.configure(settings, START_MAX).await {
         Ok(()) => {}
-        Err(CallError::Ended(error)) => return Err(with_log(ended_problem("configure", error))),
+        Err(CallError::Ended(error)) => return Err(with_log(ended_problem("configure", error, &limits))),
         Err(CallError::Failure(failure)) => {
             let message = format!("it refuses its settings: {}", failure.code);
             let next = format!(
@@ -109,23 +110,27 @@ async fn start(
                 manifest.name
             );
             let mut error = with_log(Problem::new(Code::ConfigInvalid, "configure", message, next));
-            error.1.push((tracing::Level::ERROR, format!("configure: {}", failure.message)));
+            error.1.push((tracing::Level::ERROR, said("configure", &failure.message)));
             return Err(error);
         }
     }
     match instance.self_test(START_MAX).await {
         Ok(()) => {}
-        Err(CallError::Ended(error)) => return Err(with_log(ended_problem("self-test", error))),
+        Err(CallError::Ended(error)) => return Err(with_log(ended_problem("self-test", error, &limits))),
         Err(CallError::Failure(failure)) => {
             let message = format!("its self-test failed: {}", failure.code);
             let next = "`hermes plugins test` shows what the plugin says; report it to its author";
             let mut error = with_log(Problem::new(Code::SelfTest, "self-test", message, next));
-            error.1.push((tracing::Level::ERROR, format!("self-test: {}", failure.message)));
+            error.1.push((tracing::Level::ERROR, said("self-test", &failure.message)));
             return Err(error);
         }
     }
-    let _ = hook;
     Ok((instance, Kept { patterns, counters: described.counters }))
+}
+
+/// A failure's message as a log line, for the author: without what could drive a terminal.
+fn said(what: &str, message: &str) -> String {
+    format!("{what}: {}", normalise::view_continued(message.as_bytes()).text)
 }
 
 /// A plugin's own word in a message: its name and version are plain there, anything else is left out.
@@ -134,7 +139,7 @@ fn word(text: &str) -> &str {
     if plain && !text.is_empty() { text } else { "(something unprintable)" }
 }
 
-fn ended_problem(what: &str, ended: Ended) -> Problem {
+fn ended_problem(what: &str, ended: Ended, limits: &Limits) -> Problem {
     let next = "`hermes plugins test` shows the plugin's log; report it to its author";
     match ended {
         Ended::Trap => Problem::new(Code::StartTrap, what, format!("it trapped in {what}"), next),
@@ -144,8 +149,18 @@ fn ended_problem(what: &str, ended: Ended) -> Problem {
             format!("{what} did not return within {} of CPU time", seconds(START_MAX)),
             next,
         ),
-        Ended::Memory => Problem::new(Code::Limits, what, format!("{what} needs more memory than its limit"), next),
-        Ended::Output => Problem::new(Code::Limits, what, format!("{what} returned more than its limit"), next),
+        Ended::Memory => Problem::new(
+            Code::Limits,
+            what,
+            format!("{what} needs more memory than its limit of {} bytes", limits.memory_bytes),
+            next,
+        ),
+        Ended::Output => Problem::new(
+            Code::Limits,
+            what,
+            format!("{what} returned more than its limit of {} bytes", limits.output_bytes),
+            next,
+        ),
         Ended::Instances => Problem::new(
             Code::Limits,
             what,
@@ -170,6 +185,7 @@ async fn canaries(
     instance: &mut Instance,
     hook: Hook,
     manifest: &Manifest,
+    limits: &Limits,
 ) -> Result<Vec<(CanaryResult, Option<Ended>)>, Problem> {
     let mine: Vec<&Canary> = manifest
         .canaries
@@ -181,7 +197,7 @@ async fn canaries(
         })
         .collect();
     if mine.is_empty() {
-        return probe(instance, hook).await.map(|()| Vec::new());
+        return probe(instance, hook, limits).await.map(|()| Vec::new());
     }
     let mut results = Vec::new();
     for canary in mine {
@@ -195,17 +211,31 @@ async fn canaries(
     Ok(results)
 }
 
-async fn probe(instance: &mut Instance, hook: Hook) -> Result<(), Problem> {
+async fn probe(instance: &mut Instance, hook: Hook, limits: &Limits) -> Result<(), Problem> {
     let context = Context::new(Surface::Foreground);
     let window = Window { text: PROBE, fresh_from: 0, front_cut: false, last: true };
     let answer = match hook {
-        Hook::Redact => instance.scan(&context, &window).await.map(drop),
+        Hook::Redact => match instance.scan(&context, &window).await {
+            Ok(found) => match wrong_span(PROBE, &found) {
+                None => Ok(()),
+                Some(wrong) => {
+                    let result = CanaryResult {
+                        name: "a plain text".to_owned(),
+                        ok: false,
+                        expected: "places in the text".to_owned(),
+                        got: wrong,
+                    };
+                    return Err(canary_problem(&result));
+                }
+            },
+            Err(error) => Err(error),
+        },
         Hook::Transform => instance.apply(&context, PROBE).await.map(drop),
         Hook::Notify => instance.decide("", PROBE).await.map(drop),
     };
     match answer {
         Ok(()) => Ok(()),
-        Err(CallError::Ended(ended)) => Err(ended_problem(hook.name(), ended)),
+        Err(CallError::Ended(ended)) => Err(ended_problem(hook.name(), ended, limits)),
         Err(CallError::Failure(failure)) => Err(Problem::new(
             Code::SelfTest,
             hook.name(),
@@ -225,6 +255,9 @@ pub(crate) async fn show(instance: &mut Instance, canary: &Canary) -> (CanaryRes
             expected.sort();
             expected.dedup();
             let answer = instance.scan(&context, &window).await.map(|found| {
+                if let Some(wrong) = wrong_span(&canary.text, &found) {
+                    return (false, wrong);
+                }
                 let mut got: Vec<String> = found.spans.iter().map(|span| safe_word(&span.rule).to_owned()).collect();
                 got.sort();
                 got.dedup();
@@ -269,6 +302,16 @@ fn context_of(canary: &Canary) -> Context {
 /// What a transform makes of a canary's text.
 pub(crate) async fn transformed(instance: &mut Instance, canary: &Canary) -> Result<String, CallError> {
     instance.apply(&context_of(canary), &canary.text).await.map(|outcome| applied(&canary.text, outcome))
+}
+
+/// The first span that is not a place in the text. While it runs such a span is widened and never dropped, but a plugin
+/// that returns one does not know what it masks.
+fn wrong_span(text: &str, found: &Findings) -> Option<String> {
+    let wrong = found.spans.iter().find(|span| {
+        let whole = text.is_char_boundary(span.start) && text.is_char_boundary(span.end);
+        span.start >= span.end || span.end > text.len() || !whole
+    })?;
+    Some(format!("a span from {} to {}, which is no place in its {} bytes", wrong.start, wrong.end, text.len()))
 }
 
 fn rules_words(rules: &[String]) -> String {

@@ -1,4 +1,4 @@
-//! Writes far more to its log than is kept.
+//! Writes far more to its log than is kept, with an escape in each line.
 
 use hermes_plugin_sdk::{Context, Failure, Findings, NoSettings, Plugin, Redact, Window, host};
 
@@ -15,7 +15,7 @@ impl Plugin for FloodsLog {
 impl Redact for FloodsLog {
     fn scan(&mut self, _: &Context, window: &Window<'_>) -> Result<Findings, Failure> {
         for line in 0..20_000 {
-            host::log(host::Level::Warn, &format!("{line} {}", window.text));
+            host::log(host::Level::Warn, &format!("{line} \u{1b}[31m{}", window.text));
         }
         Ok(Findings::whole_window(window))
     }
