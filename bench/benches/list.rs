@@ -32,10 +32,10 @@ fn main() {
     criterion.final_summary();
 
     say("ratios of this run", "", "");
-    let warm = median(9, || drop(open(&home, &cache)));
+    let warm = median(9, || assert_eq!(open(&home, &cache), COPIES + 2));
     let cold = median(1, || {
         let fresh = tempfile::tempdir().expect("a temporary folder");
-        drop(open(&home, fresh.path()));
+        assert_eq!(open(&home, fresh.path()), COPIES + 2);
     });
     say("list of 20 plugins, from the cache", &format!("{:.1} ms", warm.as_secs_f64() * 1e3), "aim: under 50 ms");
     let ratio = cold.as_secs_f64() / warm.as_secs_f64();

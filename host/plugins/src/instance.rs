@@ -114,6 +114,26 @@ pub(crate) enum Decided {
     Suppress,
 }
 
+/// A context in the words of one world: the bindings of each world have a type of their own, of the same shape.
+macro_rules! context_as {
+    ($module:ident, $context:expr, $labels:expr) => {
+        $module::Context {
+            surface: $context.surface.name(),
+            source: &$context.source,
+            command: &$context.command,
+            cwd: &$context.cwd,
+            owner: $context.owner.as_str(),
+            exit_code: $context.exit_code,
+            signal: $context.signal,
+            labels: $labels,
+        }
+    };
+}
+
+fn labels(context: &Context) -> Vec<(&str, &str)> {
+    context.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}
+
 /// A live instance.
 pub(crate) struct Instance {
     store: Store<Guest>,
@@ -244,12 +264,11 @@ impl Instance {
     pub(crate) async fn configure(&mut self, settings: &str, budget: Duration) -> Result<(), CallError> {
         macro_rules! configure {
             ($exports:expr, $store:expr) => {
-                $exports.hermes_hook_lifecycle().call_configure($store, settings).await.map(|answer| {
-                    answer.map_err(|failure| GuestFailure {
-                        code: safe_word(&failure.code).to_owned(),
-                        message: failure.message,
-                    })
-                })
+                $exports
+                    .hermes_hook_lifecycle()
+                    .call_configure($store, settings)
+                    .await
+                    .map(|answer| answer.map_err(|said| failure(&said.code, said.message)))
             };
         }
         let wall = self.arm(budget, settings.len());
@@ -262,18 +281,17 @@ impl Instance {
             }
         };
         let answer = tokio::time::timeout(wall, call).await;
-        self.settle(answer).map_err(CallError::Ended)?.map_err(CallError::Failure)
+        self.settle(answer).map_err(CallError::Ended)?
     }
 
     pub(crate) async fn self_test(&mut self, budget: Duration) -> Result<(), CallError> {
         macro_rules! self_test {
             ($exports:expr, $store:expr) => {
-                $exports.hermes_hook_lifecycle().call_self_test($store).await.map(|answer| {
-                    answer.map_err(|failure| GuestFailure {
-                        code: safe_word(&failure.code).to_owned(),
-                        message: failure.message,
-                    })
-                })
+                $exports
+                    .hermes_hook_lifecycle()
+                    .call_self_test($store)
+                    .await
+                    .map(|answer| answer.map_err(|said| failure(&said.code, said.message)))
             };
         }
         let wall = self.arm(budget, 0);
@@ -286,7 +304,7 @@ impl Instance {
             }
         };
         let answer = tokio::time::timeout(wall, call).await;
-        self.settle(answer).map_err(CallError::Ended)?.map_err(CallError::Failure)
+        self.settle(answer).map_err(CallError::Ended)?
     }
 
     /// Asks a redactor about a window.
@@ -296,17 +314,8 @@ impl Instance {
         self.store.data_mut().set_text(Some(window.text));
         let Self { store, exports, .. } = self;
         let Exports::Redact(exports) = exports else { return Err(CallError::Ended(Ended::Trap)) };
-        let labels: Vec<_> = context.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let given = wit::Context {
-            surface: context.surface.name(),
-            source: &context.source,
-            command: &context.command,
-            cwd: &context.cwd,
-            owner: context.owner.as_str(),
-            exit_code: context.exit_code,
-            signal: context.signal,
-            labels: &labels,
-        };
+        let labels = labels(context);
+        let given = context_as!(wit, context, &labels);
         let seen = wit::Window {
             text: window.text,
             fresh_from: offset(window.fresh_from),
@@ -315,9 +324,7 @@ impl Instance {
         };
         let call = exports.hermes_hook_redact().call_scan(&mut *store, given, seen);
         let answer = tokio::time::timeout(wall, call).await;
-        let found = self.settle(answer).map_err(CallError::Ended)?.map_err(|failure| {
-            CallError::Failure(GuestFailure { code: safe_word(&failure.code).to_owned(), message: failure.message })
-        })?;
+        let found = self.settle(answer).map_err(CallError::Ended)?.map_err(|said| failure(&said.code, said.message))?;
         if found.spans.len() > SPANS_MAX {
             return Err(CallError::Ended(Ended::Output));
         }
@@ -339,22 +346,12 @@ impl Instance {
         self.store.data_mut().set_text(Some(text));
         let Self { store, exports, .. } = self;
         let Exports::Transform(exports) = exports else { return Err(CallError::Ended(Ended::Trap)) };
-        let labels: Vec<_> = context.labels.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        let given = wit::Context {
-            surface: context.surface.name(),
-            source: &context.source,
-            command: &context.command,
-            cwd: &context.cwd,
-            owner: context.owner.as_str(),
-            exit_code: context.exit_code,
-            signal: context.signal,
-            labels: &labels,
-        };
+        let labels = labels(context);
+        let given = context_as!(wit, context, &labels);
         let call = exports.hermes_hook_transform().call_apply(&mut *store, given, text);
         let answer = tokio::time::timeout(wall, call).await;
-        let outcome = self.settle(answer).map_err(CallError::Ended)?.map_err(|failure| {
-            CallError::Failure(GuestFailure { code: safe_word(&failure.code).to_owned(), message: failure.message })
-        })?;
+        let outcome =
+            self.settle(answer).map_err(CallError::Ended)?.map_err(|said| failure(&said.code, said.message))?;
         Ok(match outcome {
             wit::Outcome::Unchanged => Transformed::Unchanged,
             wit::Outcome::Replaced(text) => Transformed::Replaced(text),
@@ -386,9 +383,8 @@ impl Instance {
         };
         let call = exports.hermes_hook_notify().call_decide(&mut *store, &given);
         let answer = tokio::time::timeout(wall, call).await;
-        let verdict = self.settle(answer).map_err(CallError::Ended)?.map_err(|failure| {
-            CallError::Failure(GuestFailure { code: safe_word(&failure.code).to_owned(), message: failure.message })
-        })?;
+        let verdict =
+            self.settle(answer).map_err(CallError::Ended)?.map_err(|said| failure(&said.code, said.message))?;
         Ok(match verdict {
             wit::Verdict::Deliver => Decided::Deliver,
             wit::Verdict::Rewrite(_) => Decided::Rewrite,
@@ -405,6 +401,10 @@ impl Instance {
             Err(_) => Err(Ended::HostTimeout),
         }
     }
+}
+
+fn failure(code: &str, message: String) -> CallError {
+    CallError::Failure(GuestFailure { code: safe_word(code).to_owned(), message })
 }
 
 fn offset(at: usize) -> u32 {

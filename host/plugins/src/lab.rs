@@ -18,9 +18,10 @@ use crate::author::{self, PackError};
 use crate::cache::CompileCache;
 use crate::chain::Chain;
 use crate::engine::{Engine, EngineError, Metering};
+use crate::examined::{CanaryResult, Examined, LogLine};
 use crate::instance::Instance;
 use crate::live::Live;
-use crate::load::{Examined, Loader, LogLine};
+use crate::load::Loader;
 use crate::manifest::{Canary, Expect, Manifest};
 use crate::problem::Problem;
 use crate::registry::Api;
@@ -237,7 +238,7 @@ fn repeats(live: &[Arc<Live>], canaries: &[Canary]) -> Vec<Case> {
                 let (first, second) = (once(), once());
                 live.drop_warm();
                 let fresh = once();
-                let said = |result: &Result<crate::load::CanaryResult, _>| result.as_ref().ok().map(|r| r.got.clone());
+                let said = |result: &Result<CanaryResult, _>| result.as_ref().ok().map(|r| r.got.clone());
                 said(&first).is_none() || said(&first) != said(&second) || said(&first) != said(&fresh)
             });
             Case {

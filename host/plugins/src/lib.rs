@@ -18,6 +18,7 @@ pub mod check;
 pub mod contract;
 pub mod digest;
 pub mod engine;
+pub mod examined;
 pub mod generation;
 pub mod instance;
 pub mod lab;

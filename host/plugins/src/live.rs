@@ -13,9 +13,9 @@ use hermes_output::normalise;
 
 use crate::digest::Digest;
 use crate::engine::Engine;
+use crate::examined::{LogLine, Ready, ReadyHook};
 use crate::instance::{CallError, Ended, GuestFailure, Instance, Pre};
 use crate::limits::{Limits, START_MAX};
-use crate::load::{LogLine, Ready, ReadyHook};
 use crate::patterns::PatternSets;
 use crate::strikes::{Book, Event, Standing, now_ms};
 

@@ -3,26 +3,24 @@
 //! Each step can end in an ordinary problem; none panics on any bytes. Guest code runs only in the last steps, in a
 //! trial instance under the limits of every other call.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use hermes_model::config::PluginConfig;
 use hermes_model::hook::Hook;
 use semver::Version;
-use serde::Serialize;
 use serde_json::Value;
 use wasmtime::component::Component;
 
 use crate::cache::{CompileCache, Compiled};
 use crate::digest::Digest;
 use crate::engine::Engine;
-use crate::instance::{Instance, Pre};
+use crate::examined::{Examined, Step};
+use crate::instance::Pre;
 use crate::limits::{COMPILE_MAX, FILE_MAX, Limits};
 use crate::manifest::{Manifest, ManifestError};
-use crate::patterns::PatternSets;
 use crate::problem::{Code, Problem};
 use crate::section::{COMPONENT_HEADER, MODULE_HEADER};
-use crate::surface::{self, Surface, SurfaceError};
+use crate::surface::{self, SurfaceError};
 use crate::{check, section, settings, trial};
 
 /// What a pipeline needs beside the bytes.
@@ -32,69 +30,6 @@ pub struct Loader {
     pub engine: Engine,
     /// Where compiled code is kept.
     pub cache: CompileCache,
-}
-
-/// One step of the pipeline, for `why`.
-#[derive(Clone, Debug, Serialize)]
-pub struct Step {
-    /// What was done.
-    pub step: &'static str,
-    /// Whether it found nothing wrong.
-    pub ok: bool,
-    /// How long it took, in milliseconds.
-    pub ms: f64,
-}
-
-/// What a canary showed.
-#[derive(Clone, Debug, Serialize)]
-pub struct CanaryResult {
-    /// Its name.
-    pub name: String,
-    /// Whether it showed what it must.
-    pub ok: bool,
-    /// What it must show.
-    pub expected: String,
-    /// What it showed.
-    pub got: String,
-}
-
-/// A line of the plugin's log during its trial. Raw: for its author only.
-pub type LogLine = (tracing::Level, String);
-
-/// Everything the pipeline found out.
-pub struct Examined {
-    /// The digest of the bytes.
-    pub digest: Digest,
-    /// The manifest, if it could be read.
-    pub manifest: Option<Manifest>,
-    /// What the component imports and exports, if it could be read.
-    pub surface: Option<Surface>,
-    /// Everything wrong, the most telling first.
-    pub problems: Vec<Problem>,
-    /// The steps done, in order.
-    pub steps: Vec<Step>,
-    /// What the canaries showed.
-    pub canaries: Vec<CanaryResult>,
-    /// What the plugin logged during its trial.
-    pub log: Vec<LogLine>,
-    /// The plugin, if nothing is wrong.
-    pub(crate) ready: Option<Ready>,
-}
-
-/// A plugin that may be called.
-pub(crate) struct Ready {
-    pub(crate) hooks: Vec<ReadyHook>,
-    pub(crate) settings: String,
-    pub(crate) patterns: Arc<PatternSets>,
-    pub(crate) counters: Vec<String>,
-}
-
-/// One hook of a plugin, with its limits and the instance its trial left warm.
-pub(crate) struct ReadyHook {
-    pub(crate) hook: Hook,
-    pub(crate) pre: Pre,
-    pub(crate) limits: Limits,
-    pub(crate) warm: Option<Instance>,
 }
 
 /// The version of hermes manifests are compared with.
@@ -176,7 +111,7 @@ impl Pipeline<'_> {
         if !self.step("link", |found| pres = link(loader, &component, found)) {
             return;
         }
-        self.step("trial", |found| found.ready = trial::run(loader, pres, settings, config, found));
+        self.step("trial", |found| found.ready = trial::run(&loader.engine, pres, settings, config, found));
     }
 
     /// Runs a step; whether it added no problem.
@@ -473,16 +408,6 @@ fn link(loader: &Loader, component: &Component, found: &mut Examined) -> Vec<(Ho
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
-}
-
-/// The limits of a hook under a plugin's configuration.
-pub(crate) fn limits_of(hook: Hook, config: &PluginConfig) -> Limits {
-    Limits::of(hook).with(&config.limits)
-}
-
-/// A duration in words for a problem.
-pub(crate) fn seconds(duration: Duration) -> String {
-    hermes_model::duration::display(duration)
 }
 
 #[cfg(test)]

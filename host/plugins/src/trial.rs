@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use hermes_model::config::PluginConfig;
 use hermes_model::context::{Context, Surface};
+use hermes_model::duration;
 use hermes_model::hook::Hook;
 use hermes_output::normalise;
 use hermes_output::policy::{Findings, Transformed, Window};
 
+use crate::engine::Engine;
+use crate::examined::{CanaryResult, Examined, LogLine, Ready, ReadyHook};
 use crate::instance::{CallError, Decided, Ended, Instance, Pre};
 use crate::limits::{Limits, START_MAX};
-use crate::load::{CanaryResult, Examined, Loader, Ready, ReadyHook, limits_of, seconds};
 use crate::manifest::{Canary, Expect, Manifest, VerdictKind};
 use crate::patterns::PatternSets;
 use crate::problem::{Code, Problem, safe_word};
@@ -22,7 +24,7 @@ const PROBE: &str = "hermes asks whether this plugin answers.\n";
 
 /// Runs the trial of every hook; the plugin, if all went well.
 pub(crate) fn run(
-    loader: &Loader,
+    engine: &Engine,
     pres: Vec<(Hook, Pre)>,
     settings: String,
     config: &PluginConfig,
@@ -31,8 +33,8 @@ pub(crate) fn run(
     let manifest = found.manifest.clone()?;
     let mut ready = Ready { hooks: Vec::new(), settings, patterns: Arc::default(), counters: Vec::new() };
     for (hook, pre) in pres {
-        let limits = limits_of(hook, config);
-        let trial = loader.engine.drive(start(loader, &pre, limits, &manifest, &ready.settings));
+        let limits = Limits::of(hook).with(&config.limits);
+        let trial = engine.drive(start(engine, &pre, limits, &manifest, &ready.settings));
         let (mut instance, described) = match trial {
             Ok(started) => started,
             Err((problem, log)) => {
@@ -43,7 +45,7 @@ pub(crate) fn run(
         };
         ready.patterns = described.patterns;
         ready.counters = described.counters;
-        let results = loader.engine.drive(canaries(&mut instance, hook, &manifest, &limits));
+        let results = engine.drive(canaries(&mut instance, hook, &manifest, &limits));
         found.log.extend(instance.log().take().0);
         match results {
             Ok(results) => {
@@ -68,18 +70,18 @@ struct Kept {
     counters: Vec<String>,
 }
 
-type StartError = (Problem, Vec<crate::load::LogLine>);
+type StartError = (Problem, Vec<LogLine>);
 
 /// Starts an instance up to its self-test.
 async fn start(
-    loader: &Loader,
+    engine: &Engine,
     pre: &Pre,
     limits: Limits,
     manifest: &Manifest,
     settings: &str,
 ) -> Result<(Instance, Kept), StartError> {
     let ended = |what: &'static str, ended: Ended| (ended_problem(what, ended, &limits), Vec::new());
-    let mut instance = Instance::new(&loader.engine, pre, limits, Arc::default(), START_MAX)
+    let mut instance = Instance::new(engine, pre, limits, Arc::default(), START_MAX)
         .await
         .map_err(|error| ended("start-up", error))?;
     let log = instance.log();
@@ -146,7 +148,7 @@ fn ended_problem(what: &str, ended: Ended, limits: &Limits) -> Problem {
         Ended::Timeout | Ended::HostTimeout => Problem::new(
             Code::Limits,
             what,
-            format!("{what} did not return within {} of CPU time", seconds(START_MAX)),
+            format!("{what} did not return within {} of CPU time", duration::display(START_MAX)),
             next,
         ),
         Ended::Memory => Problem::new(

@@ -3,8 +3,8 @@
 use hermes_model::exit;
 use hermes_model::hook::Hook;
 use hermes_plugins::change::{Changed, Editor};
+use hermes_plugins::examined::Examined;
 use hermes_plugins::generation::Generation;
-use hermes_plugins::load::Examined;
 use hermes_plugins::problem::Problem;
 use hermes_plugins::registry::store_of;
 use serde::Serialize;

@@ -3,7 +3,7 @@
 use clap::Args;
 use hermes_model::exit;
 use hermes_model::id::PluginName;
-use hermes_plugins::load::{CanaryResult, LogLine, Step};
+use hermes_plugins::examined::{CanaryResult, LogLine, Step};
 use hermes_plugins::problem::Problem;
 use hermes_plugins::registry::{Depth, State, Why};
 use serde::Serialize;
