@@ -48,7 +48,7 @@ fn main() {
     for (name, text) in &texts {
         let bytes = text.as_bytes();
         group.throughput(Throughput::Bytes(bytes.len() as u64));
-        group.bench_function(BenchmarkId::new("view", name), |b| b.iter(|| view(&*policy, black_box(bytes), &exact));
+        group.bench_function(BenchmarkId::new("view", name), |b| b.iter(|| view(&*policy, black_box(bytes), &exact)));
         group.bench_function(BenchmarkId::new("stream", name), |b| {
             b.iter(|| stream(&*policy, black_box(bytes), &exact))
         });
@@ -73,11 +73,11 @@ fn main() {
     for (name, text) in &texts {
         let bytes = text.as_bytes();
         let whole = median(5, || {
-        black_box(view(&*policy, bytes, &exact));
-    });
+            black_box(view(&*policy, bytes, &exact));
+        });
         let flowing = median(5, || {
-        black_box(stream(&*policy, bytes, &exact));
-    });
+            black_box(stream(&*policy, bytes, &exact));
+        });
         say(
             &format!("redacted and summarised view, {name}"),
             &format!("{:.0} MB/s", speed(bytes.len(), whole)),

@@ -3,23 +3,25 @@
 //! right over the operator to the value. It must stay within the line, save for the pairs.
 
 use crate::gate;
+use crate::literal::{Literal, literal, quote};
+use crate::loose::{blank, pair};
 use crate::name::{self, MAX_NAME, Strength};
 use crate::rules::{self, Rule};
 use crate::scan::Scan;
-use crate::text::{DIGIT, LETTER, NAME, SPACE, STOP, is};
+use crate::text::{DIGIT, NAME, SPACE, STOP, is};
 
 /// Longest value masked; what is longer is data.
 pub(crate) const MAX_VALUE: usize = 8 * 1024;
 /// Most blanks between a name, its operator and its value.
-const BLANKS: usize = 32;
+pub(crate) const BLANKS: usize = 32;
 /// How far before a name its line is looked at.
-const LEAD: usize = 96;
+pub(crate) const LEAD: usize = 96;
 /// How far an array or object behind a name is read.
 const NESTED: usize = 4096;
 
 /// How a value is tied to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tie {
+pub(crate) enum Tie {
     /// `=`, and whether blanks stand around it.
     Equals { spaced: bool },
     /// `:`
@@ -32,24 +34,24 @@ enum Tie {
 
 /// What is known of a name.
 #[derive(Clone, Copy, Debug)]
-struct Named {
-    start: usize,
-    end: usize,
-    strength: Strength,
+pub(crate) struct Named {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) strength: Strength,
     /// First on its line, save for gutters, `export`, list signs and quotes.
-    anchored: bool,
+    pub(crate) anchored: bool,
     /// Blanks stand before it on its line.
-    indented: bool,
+    pub(crate) indented: bool,
     /// Begins with `-`: an option.
-    option: bool,
+    pub(crate) option: bool,
     /// Behind `?`, `&`, `;` or `#`, as in a URL.
-    param: bool,
+    pub(crate) param: bool,
     /// In quotes of its own.
-    quoted: bool,
+    pub(crate) quoted: bool,
 }
 
 impl Named {
-    fn rule(&self) -> Rule {
+    pub(crate) fn rule(&self) -> Rule {
         if self.param {
             rules::URL_PARAM
         } else if self.strength == Strength::Password {
@@ -60,80 +62,38 @@ impl Named {
     }
 }
 
-/// A string literal: what stands between its quotes, and what follows the closing one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Literal {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-    pub(crate) next: usize,
-}
-
-/// How many backslashes stand at `at`, and the quote after them.
-pub(crate) fn quote(scan: &Scan<'_>, at: usize) -> Option<(usize, u8)> {
-    let slashes = (0..8).take_while(|&i| scan.text.at(at + i) == b'\\').count();
-    let byte = scan.text.at(at + slashes);
-    matches!(byte, b'"' | b'\'' | b'`').then_some((slashes, byte))
-}
-
-/// The literal that opens at `at`: plain, with a letter before the quote, or with escaped quotes, as in JSON inside
-/// JSON. One that the line or the text ends first reaches to there.
-pub(crate) fn literal(scan: &Scan<'_>, at: usize) -> Option<Literal> {
-    let mut at = at;
-    if quote(scan, at).is_none() {
-        let letters = scan.text.run(at, LETTER, 3);
-        if letters - at > 2 || !matches!(scan.text.at(letters), b'"' | b'\'') {
-            return None;
-        }
-        at = letters;
-    }
-    let (slashes, mark) = quote(scan, at)?;
-    let mut start = at + slashes + 1;
-    let triple = slashes == 0 && scan.text.at(start) == mark && scan.text.at(start + 1) == mark;
-    if triple {
-        start += 2;
-    }
-    let mut end = start;
-    while end - start < MAX_VALUE {
-        match scan.text.at(end) {
-            0 => return Some(Literal { start, end, next: end }),
-            b'\n' if !triple => return Some(Literal { start, end, next: end }),
-            b'\\' => {
-                let run = (0..16).take_while(|&i| scan.text.at(end + i) == b'\\').count();
-                let ends = scan.text.at(end + run) == mark;
-                // A quote behind exactly as many backslashes as the opening one closes; behind more it is content.
-                if ends && slashes > 0 && run <= slashes {
-                    return Some(Literal { start, end: end + run - slashes.min(run), next: end + run + 1 });
-                }
-                if ends && slashes == 0 && run % 2 == 0 {
-                    return Some(Literal { start, end: end + run, next: end + run + 1 });
-                }
-                end += run + usize::from(scan.text.at(end + run) != 0);
-            }
-            // Text inside an outer string ends where that does.
-            byte if byte == mark => return Some(Literal { start, end, next: end + if triple { 3 } else { 1 } }),
-            _ => end += 1,
-        }
-    }
-    Some(Literal { start, end, next: end })
-}
-
 /// The literal at `at`, held back from there on while it is open.
-fn opened(scan: &mut Scan<'_>, at: usize) -> Option<Literal> {
+#[inline(never)]
+pub(crate) fn opened(scan: &mut Scan<'_>, at: usize) -> Option<Literal> {
     scan.open(at);
     literal(scan, at)
 }
 
 /// What stands before a name on its line, if that is only what may stand before a name at a line's beginning.
-fn lead(scan: &Scan<'_>, start: usize) -> Option<bool> {
-    let line = scan.text.line_start(start, LEAD);
+#[inline(never)]
+fn lead(scan: &mut Scan<'_>, start: usize) -> Option<bool> {
+    let bytes = scan.text.bytes();
+    // Text known to hold no newline is not read twice.
+    let (from, until) = scan.flat;
+    let floor = start.saturating_sub(LEAD);
+    let mut line = start;
+    while line > floor && bytes[line - 1] != b'\n' {
+        line -= 1;
+        if line == until {
+            line = from;
+        }
+    }
+    scan.flat = (line, start);
     if start - line >= LEAD {
         return None;
     }
-    let mut rest = &scan.text.bytes()[line..start];
+    let mut rest = &bytes[line..start];
     let indented = matches!(rest.first(), Some(b' ' | b'\t'));
     loop {
         let before = rest.len();
-        while let [b' ' | b'\t' | b'+' | b'-' | b'>' | b'<' | b'*' | b'|' | b'$' | b'#' | b'"' | b'\'', tail @ ..] = rest {
+        while let [b' ' | b'\t' | b'+' | b'-' | b'>' | b'<' | b'*' | b'|' | b'$' | b'#' | b'"' | b'\'', tail @ ..] =
+            rest
+        {
             rest = tail;
         }
         rest = rest.strip_prefix("│".as_bytes()).unwrap_or(rest);
@@ -141,7 +101,18 @@ fn lead(scan: &Scan<'_>, start: usize) -> Option<bool> {
         if digits > 0 && matches!(rest.get(digits), Some(b'|' | b':' | b'-' | b'\t' | b' ')) {
             rest = &rest[digits + 1..];
         }
-        for word in [&b"export "[..], b"set ", b"declare -x ", b"typeset -x ", b"setenv ", b"ENV ", b"ARG ", b"E  ", b"env ", b"sudo "] {
+        for word in [
+            &b"export "[..],
+            b"set ",
+            b"declare -x ",
+            b"typeset -x ",
+            b"setenv ",
+            b"ENV ",
+            b"ARG ",
+            b"E  ",
+            b"env ",
+            b"sudo ",
+        ] {
             rest = rest.strip_prefix(word).unwrap_or(rest);
         }
         if rest.is_empty() {
@@ -172,7 +143,9 @@ pub(crate) fn name(scan: &mut Scan<'_>, at: usize) {
         start += 1;
     }
     let dashes = scan.text.run(start, crate::text::JOIN, 4).min(at) - start;
-    let option = dashes > 0 && scan.text.at(start) == b'-' && matches!(scan.text.before(start), 0 | b' ' | b'\t' | b'"' | b'\'' | b'\n' | b',' | b'[' | b'(');
+    let option = dashes > 0
+        && scan.text.at(start) == b'-'
+        && matches!(scan.text.before(start), 0 | b' ' | b'\t' | b'"' | b'\'' | b'\n' | b',' | b'[' | b'(');
     while start < at && matches!(scan.text.at(start), b'-' | b'.') {
         start += 1;
     }
@@ -181,22 +154,10 @@ pub(crate) fn name(scan: &mut Scan<'_>, at: usize) {
     }
     let name = scan.text.slice(start, end);
     let tail = name.rsplit(|&c| c == b'.').next().unwrap_or(name);
-    if name::same(tail, b"authorization") || name::same(tail, b"proxyauthorization") || name::same(tail, b"httpauthorization") {
-        return crate::header::authorization(scan, start, end);
+    if special(scan, tail, start, end) {
+        return;
     }
-    if name::same(tail, b"bearer") {
-        return crate::header::bearer(scan, end);
-    }
-    if name::same(tail, b"cookie") || name::same(tail, b"setcookie") || name::same(tail, b"cookies") {
-        return crate::header::cookie(scan, end, name::same(tail, b"setcookie"));
-    }
-    if name == b"sensitive" {
-        return crate::terraform::sensitive(scan, start, end);
-    }
-    if name == b"Secret" {
-        crate::kubernetes::kind(scan, start, end);
-    }
-    let strength = name::strength(name);
+    let strength = scan.names.strength(scan.text.bytes(), start, end);
     if strength == Strength::None {
         return;
     }
@@ -227,10 +188,37 @@ pub(crate) fn name(scan: &mut Scan<'_>, at: usize) {
     tie(scan, named, next);
 }
 
+/// Names with a family of their own. Whether `tail`, the last part of a dotted name, was one.
+fn special(scan: &mut Scan<'_>, tail: &[u8], start: usize, end: usize) -> bool {
+    match tail.first().map(u8::to_ascii_lowercase) {
+        _ if tail.len() < 6 => return false,
+        Some(b'a' | b'p' | b'h')
+            if ["authorization", "proxyauthorization", "httpauthorization"]
+                .iter()
+                .any(|own| name::same(tail, own.as_bytes())) =>
+        {
+            crate::header::authorization(scan, end);
+        }
+        Some(b'b') if name::same(tail, b"bearer") => crate::header::bearer(scan, end),
+        Some(b'c' | b's') if ["cookie", "setcookie", "cookies"].iter().any(|own| name::same(tail, own.as_bytes())) => {
+            crate::header::cookie(scan, end, name::same(tail, b"setcookie"));
+        }
+        Some(b's') if tail == b"sensitive" => crate::terraform::sensitive(scan, start, end),
+        Some(b's') if tail == b"Secret" => {
+            crate::kubernetes::kind(scan, start);
+            return false;
+        }
+        _ => return false,
+    }
+    true
+}
+
 /// Reads the operator behind a name at `next`, and what it ties to it.
 fn tie(scan: &mut Scan<'_>, named: Named, next: usize) {
     // A user name of a URL is followed by a colon too.
-    if scan.text.slice(named.start.saturating_sub(2), named.start) == b"//" && matches!(scan.text.at(next), b':' | b'\\') {
+    if scan.text.slice(named.start.saturating_sub(2), named.start) == b"//"
+        && matches!(scan.text.at(next), b':' | b'\\')
+    {
         return;
     }
     let mut at = scan.text.blanks(next, BLANKS);
@@ -263,7 +251,8 @@ fn tie(scan: &mut Scan<'_>, named: Named, next: usize) {
 }
 
 /// A value at `at`.
-fn value(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
+#[inline(never)]
+pub(crate) fn value(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
     scan.open(at);
     match scan.text.at(at) {
         b'[' if !scan.text.starts(at, gate::MASK) && tie != Tie::Element => {
@@ -290,7 +279,8 @@ fn name_is_plural(scan: &Scan<'_>, named: Named) -> bool {
 }
 
 /// A quoted value.
-fn quoted(scan: &mut Scan<'_>, named: Named, tie: Tie, found: Literal) {
+#[inline(never)]
+pub(crate) fn quoted(scan: &mut Scan<'_>, named: Named, tie: Tie, found: Literal) {
     let value = scan.text.slice(found.start, found.end);
     let name = scan.text.slice(named.start, named.end);
     if gate::placeholder(value) || gate::lookup_text(value) || name::echoes(name, value) {
@@ -298,7 +288,10 @@ fn quoted(scan: &mut Scan<'_>, named: Named, tie: Tie, found: Literal) {
     }
     let keep = match named.strength {
         Strength::Weak => {
-            !gate::opaque(value) || gate::fingerprint(value) || name::plain_key(name) && !gate::plain_key(value) || gate::path(value)
+            !gate::opaque(value)
+                || gate::fingerprint(value)
+                || name::plain_key(name) && !gate::plain_key(value)
+                || gate::path(value)
         }
         // An interpolation around nothing else is a reference.
         _ if value.contains(&b' ') => gate::sentence(value) || value.iter().filter(|&&c| c == b' ').count() > 12,
@@ -318,7 +311,20 @@ fn quoted(scan: &mut Scan<'_>, named: Named, tie: Tie, found: Literal) {
 }
 
 fn is_type(value: &[u8]) -> bool {
-    matches!(value, b"string" | b"str" | b"text" | b"password" | b"required" | b"optional" | b"hidden" | b"invalid" | b"incorrect" | b"missing" | b"undefined")
+    matches!(
+        value,
+        b"string"
+            | b"str"
+            | b"text"
+            | b"password"
+            | b"required"
+            | b"optional"
+            | b"hidden"
+            | b"invalid"
+            | b"incorrect"
+            | b"missing"
+            | b"undefined"
+    )
 }
 
 fn contains(value: &[u8], part: &[u8]) -> bool {
@@ -375,12 +381,14 @@ fn block(scan: &mut Scan<'_>, named: Named, at: usize) {
 }
 
 /// How many blanks a line begins with.
+#[inline(never)]
 pub(crate) fn indent(scan: &Scan<'_>, line: usize) -> usize {
     scan.text.blanks(line, LEAD) - line
 }
 
 /// Where the bare value at `at` ends. In an environment dump it goes on to white space.
-fn bare_end(scan: &mut Scan<'_>, at: usize, dump: bool) -> usize {
+#[inline(never)]
+pub(crate) fn bare_end(scan: &mut Scan<'_>, at: usize, dump: bool) -> usize {
     let (entered, known) = scan.runs[usize::from(dump)];
     let mut end = at;
     if entered <= at && at < known {
@@ -395,8 +403,7 @@ fn bare_end(scan: &mut Scan<'_>, at: usize, dump: bool) -> usize {
             let escape = byte == b'\\' && matches!(scan.text.at(end + 1), b'n' | b'r' | b't' | b'"' | b'\'' | b'\\');
             if stops || escape && !dump {
                 // A mask inside the value is part of it.
-                if byte == b']' && in_mask(scan.text.slice(at.max(end.saturating_sub(110)), end))
-                {
+                if byte == b']' && in_mask(scan.text.slice(at.max(end.saturating_sub(110)), end)) {
                     end += 1;
                     continue;
                 }
@@ -414,15 +421,20 @@ fn in_mask(value: &[u8]) -> bool {
 }
 
 /// A value without quotes.
-fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
+#[inline(never)]
+pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
     let text = &scan.text;
     let first = text.at(at);
     if matches!(first, 0 | b'\n') {
         return;
     }
     scan.open(at);
-    let dump = named.anchored && tie == Tie::Equals { spaced: false } && !named.param && !named.quoted
-        && scan.text.before(named.start) != b'"' && scan.text.before(named.start) != b'\'';
+    let dump = named.anchored
+        && tie == Tie::Equals { spaced: false }
+        && !named.param
+        && !named.quoted
+        && scan.text.before(named.start) != b'"'
+        && scan.text.before(named.start) != b'\'';
     let mut end = if tie == Tie::Element {
         let mut end = at;
         while end - at < MAX_VALUE && !matches!(scan.text.at(end), b'<' | b'\n' | 0) {
@@ -432,6 +444,9 @@ fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
     } else {
         bare_end(scan, at, dump)
     };
+    // `client_secret=x&grant_type=y` is a form, not an environment.
+    let form = dump.then(|| form_end(scan.text.slice(at, end))).flatten();
+    end = form.map_or(end, |size| at + size);
     let text = &scan.text;
     // In JSON the end of a bare value is never a bracket's business; in a dump only a lone separator is not part of it.
     while dump && end > at && matches!(text.at(end - 1), b',' | b';' | b'"' | b'\'' | b'`') {
@@ -447,7 +462,8 @@ fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
         value = text.slice(at, end);
     }
     let name = text.slice(named.start, named.end);
-    if named.strength == Strength::Weak && !weak(value, name, named.param) {
+    let token = named.option && value.len() >= 6 && gate::mixed(value) && name.to_ascii_lowercase().ends_with(b"token");
+    if named.strength == Strength::Weak && !token && !weak(value, name, named.param) {
         return;
     }
     if gate::placeholder(value)
@@ -473,6 +489,13 @@ fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
     }
 }
 
+/// Where the first field of a form ends: at an `&` with the name of another field behind it.
+fn form_end(value: &[u8]) -> Option<usize> {
+    let at = value.iter().position(|&c| c == b'&')?;
+    let name = value[at + 1..].iter().take_while(|&&c| c.is_ascii_lowercase() || c == b'_').count();
+    (name >= 3 && value.get(at + 1 + name) == Some(&b'=')).then_some(at)
+}
+
 /// Whether a bare value behind a weak name is a secret.
 fn weak(value: &[u8], name: &[u8], param: bool) -> bool {
     // `token=token=…`: the inner assignment speaks for itself.
@@ -483,7 +506,10 @@ fn weak(value: &[u8], name: &[u8], param: bool) -> bool {
     if param && value.len() >= 8 && gate::random(value, 8) && !gate::uuid(value) {
         return true;
     }
-    gate::opaque(value) && !gate::fingerprint(value) && !gate::path(value) && (!name::plain_key(name) || gate::plain_key(value))
+    gate::opaque(value)
+        && !gate::fingerprint(value)
+        && !gate::path(value)
+        && (!name::plain_key(name) || gate::plain_key(value))
 }
 
 /// Whether a bare value behind a strong name is a secret, by how it is tied and what stands around it.
@@ -495,7 +521,7 @@ fn strong(scan: &Scan<'_>, named: Named, tie: Tie, value: &[u8], end: usize, dum
         return !gate::prose_word(value) && (named.strength == Strength::Password || value.len() >= 6);
     }
     if named.option && tie != Tie::Colon {
-        return !gate::prose_word(value) && !(named.strength == Strength::Strong && gate::path(value));
+        return !(gate::prose_word(value) || named.strength == Strength::Strong && gate::path(value));
     }
     if gate::prose_word(value) || gate::member(value) {
         return false;
@@ -506,104 +532,18 @@ fn strong(scan: &Scan<'_>, named: Named, tie: Tie, value: &[u8], end: usize, dum
         Tie::Element => !value.contains(&b' ') || !gate::sentence(value),
         Tie::Colon if named.anchored => {
             let rest = scan.text.blanks(end, BLANKS);
-            let more = !matches!(scan.text.at(rest), b'\n' | 0 | b'#' | b',' | b'}' | b'\\' | b'"' | b'\'' | b'|' | b')' | b';' | b']');
+            let more = !matches!(
+                scan.text.at(rest),
+                b'\n' | 0 | b'#' | b',' | b'}' | b'\\' | b'"' | b'\'' | b'|' | b')' | b';' | b']'
+            );
             let code = matches!(next, b',' | b';' | b')' | b'<' | b'=' | b'|' | b'[' | b'{' | b'>') && !named.quoted;
             if more || code || next == b'(' { gate::mixed(value) && value.len() >= 4 } else { true }
         }
         Tie::Colon | Tie::Blank => gate::mixed(value) && value.len() >= 4,
         Tie::Equals { spaced } => {
-            let code = matches!(next, b',' | b')' | b';' | b']' | b'}') || spaced && (named.indented || !named.anchored);
+            let code =
+                matches!(next, b',' | b')' | b';' | b']' | b'}') || spaced && (named.indented || !named.anchored);
             !(wordlike && code && !gate::mixed(value))
         }
     }
-}
-
-/// A value behind a name and blanks only: the argument of an option, a line of `.netrc`, SQL, `npm config set`.
-fn blank(scan: &mut Scan<'_>, named: Named, at: usize) {
-    let first = scan.text.at(at);
-    if matches!(first, 0 | b'\n' | b'-' | b'=' | b'>' | b'<' | b'|' | b'(' | b'{') {
-        return;
-    }
-    if named.option {
-        return value(scan, named, Tie::Blank, at);
-    }
-    if named.strength == Strength::Password && netrc(scan, named) {
-        scan.open(at);
-        let end = bare_end(scan, at, true);
-        if !gate::placeholder(scan.text.slice(at, end)) {
-            scan.mask(at, end, rules::NETRC);
-        }
-        return;
-    }
-    if named.strength >= Strength::Strong && matches!(first, b'"' | b'\'') {
-        if let Some(found) = opened(scan, at) {
-            let value = scan.text.slice(found.start, found.end);
-            if !value.contains(&b' ') && value.len() >= 4 && !value.contains(&b',') {
-                quoted(scan, named, Tie::Blank, found);
-            }
-        }
-        return;
-    }
-    if named.strength == Strength::Password && (scan.text.starts(at, b"is ") || scan.text.starts(at, b"is: ")) {
-        let at = scan.text.blanks(at + 2 + usize::from(scan.text.at(at + 2) == b':'), 2);
-        return value(scan, Named { anchored: false, ..named }, Tie::Blank, at);
-    }
-    scan.open(at);
-    let end = bare_end(scan, at, false);
-    let value = scan.text.slice(at, end);
-    let name = scan.text.slice(named.start, named.end);
-    let long = value.len() >= 16 && gate::opaque(value) && !gate::placeholder(value) && !gate::path(value);
-    if named.strength >= Strength::Strong && long && !name::plain_key(name) {
-        scan.mask(at, end, named.rule());
-    }
-}
-
-/// Whether `password` is that of a `.netrc`: `machine` or `login` stands before it, on its line or the ones above.
-fn netrc(scan: &Scan<'_>, named: Named) -> bool {
-    let floor = named.start.saturating_sub(LEAD * 3);
-    let above = &scan.text.bytes()[floor..named.start];
-    let has = |word: &[u8]| above.windows(word.len()).any(|window| window == word);
-    matches!(scan.text.slice(named.start, named.end), b"password" | b"passwd")
-        && (has(b"machine ") || has(b"default login ") || has(b"machine\t") || has(b"machine\n"))
-        && has(b"login")
-}
-
-/// `name: X` with `value: Y` after it, in JSON, YAML or XML: X names Y. `next` is behind X and its quote.
-fn pair(scan: &mut Scan<'_>, named: Named, next: usize) -> bool {
-    let mut left = named.start - usize::from(named.quoted);
-    while left > 0 && named.start - left < 12 && matches!(scan.text.bytes()[left - 1], b' ' | b'\\' | b'"' | b'\'') {
-        left -= 1;
-    }
-    if !matches!(scan.text.before(left), b':' | b'=') {
-        return false;
-    }
-    left -= 1;
-    while left > 0 && matches!(scan.text.bytes()[left - 1], b' ' | b'\\' | b'"' | b'\'') && named.start - left < 24 {
-        left -= 1;
-    }
-    let word = &scan.text.bytes()[left.saturating_sub(4)..left];
-    if !(word.ends_with(b"name") || word.ends_with(b"Name") || word.ends_with(b"key") || word.ends_with(b"Key") || word.ends_with(b"NAME")) {
-        return false;
-    }
-    let mut at = next;
-    while at - next < 64 && (is(scan.text.at(at), SPACE) || matches!(scan.text.at(at), b',' | b'"' | b'\'' | b'\\')) {
-        at += 1;
-    }
-    if !scan.text.starts_folded(at, b"value") {
-        return false;
-    }
-    at += 5;
-    while let b'"' | b'\'' | b'\\' | b' ' = scan.text.at(at) {
-        at += 1;
-    }
-    if !matches!(scan.text.at(at), b':' | b'=') {
-        return false;
-    }
-    at = scan.text.blanks(at + 1, BLANKS);
-    let named = Named { anchored: true, indented: false, option: false, param: false, ..named };
-    match opened(scan, at) {
-        Some(found) => quoted(scan, named, Tie::Colon, found),
-        None => bare(scan, Named { quoted: true, ..named }, Tie::Colon, at),
-    }
-    true
 }

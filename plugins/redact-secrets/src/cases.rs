@@ -53,8 +53,7 @@ fn stream(text: &str, cuts: &[usize]) -> String {
     for (next, last) in ends.map(|end| (end, end == text.len())) {
         let fresh = end;
         end = next;
-        let window =
-            Window { text: &text[need..end], fresh_from: fresh - need, front_cut, last };
+        let window = Window { text: &text[need..end], fresh_from: fresh - need, front_cut, last };
         let found = PLUGIN.with(|plugin| plugin.borrow_mut().scan(&Context::default(), &window).unwrap());
         let until = need + found.show_until;
         assert!(until >= shown, "what was shown cannot be taken back: {until} < {shown} at {end}: {:?}", &text[..end]);
@@ -93,7 +92,9 @@ fn every_case_is_masked_and_keeps_what_it_must() {
         let out = view(&case.text);
         for secret in &case.secrets {
             let leaks = out.contains(secret.as_str())
-                || secret.len() > 12 && secret.is_ascii() && (0..=secret.len() - 12).any(|at| out.contains(&secret[at..at + 12]));
+                || secret.len() > 12
+                    && secret.is_ascii()
+                    && (0..=secret.len() - 12).any(|at| out.contains(&secret[at..at + 12]));
             if leaks {
                 wrong.push(format!("{}: leaks {secret:?} in {out:?}", case.id));
             }
@@ -135,7 +136,10 @@ fn masking_twice_is_masking_once() {
 /// Several cases one after the other, and places to cut.
 fn joined() -> impl Strategy<Value = (String, Vec<usize>)> {
     let texts: Vec<String> = cases().into_iter().map(|case| case.text).collect();
-    let parts = proptest::collection::vec((0..texts.len(), prop_oneof![Just(""), Just(" "), Just("\n"), Just("\n---\n"), Just("plain text\n")]), 1..6);
+    let parts = proptest::collection::vec(
+        (0..texts.len(), prop_oneof![Just(""), Just(" "), Just("\n"), Just("\n---\n"), Just("plain text\n")]),
+        1..6,
+    );
     parts.prop_flat_map(move |parts| {
         let text: String = parts.iter().map(|(index, gap)| format!("{}{gap}", texts[*index])).collect();
         let size = text.len();
@@ -146,14 +150,39 @@ fn joined() -> impl Strategy<Value = (String, Vec<usize>)> {
 /// Bits of which secrets are made, in any order.
 fn shuffled() -> impl Strategy<Value = (String, Vec<usize>)> {
     let bits = prop_oneof![
-        Just("password".to_owned()), Just("token".to_owned()), Just("=".to_owned()), Just(": ".to_owned()), Just("\"".to_owned()),
-        Just("\\".to_owned()), Just("\n".to_owned()), Just(" ".to_owned()), Just("ghp_".to_owned()), Just("eyJ".to_owned()),
-        Just("://".to_owned()), Just("@".to_owned()), Just(":".to_owned()), Just("-----BEGIN PRIVATE KEY-----".to_owned()),
-        Just("-----END PRIVATE KEY-----".to_owned()), Just("\ndata:\n  a: b\n".to_owned()), Just("kind: Secret\n".to_owned()),
-        Just("{\"value\": \"abc1def2\", \"sensitive\": true}".to_owned()), Just("{".to_owned()), Just("}".to_owned()), Just("  ".to_owned()),
-        Just("Authorization: Bearer ".to_owned()), Just("Cookie: sid=".to_owned()), Just("curl -u a:".to_owned()), Just("[REDACTED:jwt]".to_owned()),
-        Just("AKIA".to_owned()), Just("+".to_owned()), Just("é".to_owned()), Just("name: DB_PASSWORD\n  value: ".to_owned()),
-        "[a-zA-Z0-9]{1,40}", "[a-zA-Z0-9+/]{60,66}\n", "[0-9a-f]{32}\\.", "[!-~]{1,12}",
+        Just("password".to_owned()),
+        Just("token".to_owned()),
+        Just("=".to_owned()),
+        Just(": ".to_owned()),
+        Just("\"".to_owned()),
+        Just("\\".to_owned()),
+        Just("\n".to_owned()),
+        Just(" ".to_owned()),
+        Just("ghp_".to_owned()),
+        Just("eyJ".to_owned()),
+        Just("://".to_owned()),
+        Just("@".to_owned()),
+        Just(":".to_owned()),
+        Just("-----BEGIN PRIVATE KEY-----".to_owned()),
+        Just("-----END PRIVATE KEY-----".to_owned()),
+        Just("\ndata:\n  a: b\n".to_owned()),
+        Just("kind: Secret\n".to_owned()),
+        Just("{\"value\": \"abc1def2\", \"sensitive\": true}".to_owned()),
+        Just("{".to_owned()),
+        Just("}".to_owned()),
+        Just("  ".to_owned()),
+        Just("Authorization: Bearer ".to_owned()),
+        Just("Cookie: sid=".to_owned()),
+        Just("curl -u a:".to_owned()),
+        Just("[REDACTED:jwt]".to_owned()),
+        Just("AKIA".to_owned()),
+        Just("+".to_owned()),
+        Just("é".to_owned()),
+        Just("name: DB_PASSWORD\n  value: ".to_owned()),
+        "[a-zA-Z0-9]{1,40}",
+        "[a-zA-Z0-9+/]{60,66}\n",
+        "[0-9a-f]{32}\\.",
+        "[!-~]{1,12}",
     ];
     proptest::collection::vec(bits, 0..25).prop_flat_map(|bits| {
         let text = bits.concat();
@@ -187,8 +216,80 @@ proptest! {
 }
 
 #[test]
+fn a_long_text_and_a_line_that_never_ends_have_the_same_masks_in_any_chunking() {
+    let texts: Vec<String> = cases().into_iter().map(|case| case.text).collect();
+    // Blocks that would join into one are kept apart, as they are in what programs print.
+    let long: String = texts.iter().cycle().take(2000).map(|text| format!("{text}\n---\nplain line\n")).collect();
+    let line: String = texts
+        .iter()
+        .filter(|text| text.matches('\n').count() == 1)
+        .cycle()
+        .take(3000)
+        .map(|text| format!("{} | ", text.trim_end()))
+        .collect();
+    for text in [long, line] {
+        assert!(text.len() > 2 * KEPT, "{}", text.len());
+        let whole = view(&text);
+        for size in [997, 4096, KEPT] {
+            let cuts: Vec<usize> = (1..=text.len() / size).map(|n| text.floor_char_boundary(n * size)).collect();
+            let streamed = stream(&text, &cuts);
+            let differs = streamed.bytes().zip(whole.bytes()).position(|(a, b)| a != b);
+            assert_eq!(differs.map(|at| &whole[whole.floor_char_boundary(at.saturating_sub(200))..][..200]), None);
+            assert_eq!(streamed.len(), whole.len());
+        }
+    }
+}
+
+#[test]
+fn the_canaries_of_the_manifest_show_their_rules() {
+    let manifest: toml::Table = toml::from_str(include_str!("../plugin.toml")).unwrap();
+    let canaries = manifest["canary"].as_array().unwrap();
+    assert!(canaries.len() >= 14);
+    for canary in canaries {
+        let text = canary["text"].as_str().unwrap();
+        let found = plugin().scan(&Context::default(), &Window::view(text)).unwrap();
+        let mut rules: Vec<&str> = found.spans.iter().map(|span| span.rule.as_str()).collect();
+        let mut wanted: Vec<&str> =
+            canary["rules"].as_array().unwrap().iter().map(|rule| rule.as_str().unwrap()).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        wanted.sort_unstable();
+        assert_eq!(rules, wanted, "{}", canary["name"]);
+    }
+}
+
+#[test]
+fn a_rule_that_is_turned_off_masks_nothing_and_an_unknown_one_is_refused() {
+    let off = Settings { disable: vec!["password".to_owned()], phones: true };
+    let mut plugin = RedactSecrets::new(off).unwrap();
+    let text = "password=hunter2\ncall +491701234567 now\n";
+    let found = plugin.scan(&Context::default(), &Window::view(text)).unwrap();
+    assert_eq!(masked(text, &found.spans), "password=hunter2\ncall [REDACTED:phone] now\n");
+    let unknown = Settings { disable: vec!["pasword".to_owned()], phones: false };
+    assert!(RedactSecrets::new(unknown).is_err_and(|failure| failure.code == "unknown-rule"));
+    assert!(!view(text).contains("phone"));
+}
+
+#[test]
+fn a_window_that_begins_inside_a_key_is_masked_from_its_front() {
+    let row = "q7Zr2mVx0PLs9TkYd3Wb8NfGh5JcAe1Ru4QoXi6Zt8xPl0aMn3vKc7dRt5yWb2e";
+    let text = format!("{}\n{row}\n{row}\n-----END RSA PRIVATE KEY-----\nok\n", &row[40..]);
+    let window = Window { text: &text, fresh_from: 0, front_cut: true, last: true };
+    let found = plugin().scan(&Context::default(), &window).unwrap();
+    assert_eq!(masked(&text, &found.spans), "[REDACTED:private-key]\nok\n");
+}
+
+#[test]
 fn a_prompt_without_a_newline_is_shown_at_once() {
-    for text in ["Password: ", "Enter passphrase for key '/home/u/.ssh/id_rsa': ", "Continue? [y/N] ", "$ ", "root@host:~# ", "Password:", "Loading..."] {
+    for text in [
+        "Password: ",
+        "Enter passphrase for key '/home/u/.ssh/id_rsa': ",
+        "Continue? [y/N] ",
+        "$ ",
+        "root@host:~# ",
+        "Password:",
+        "Loading...",
+    ] {
         let window = Window { text, fresh_from: 0, front_cut: false, last: false };
         let found = plugin().scan(&Context::default(), &window).unwrap();
         assert_eq!(found.show_until, text.len(), "{text}");

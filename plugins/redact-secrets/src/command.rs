@@ -122,7 +122,8 @@ pub(crate) fn option(scan: &mut Scan<'_>, at: usize) {
 
 fn user_option(scan: &mut Scan<'_>, at: usize) {
     let long = scan.text.starts(at, b"-user ") || scan.text.starts(at, b"-user=");
-    let dashed = at > 0 && (scan.text.bytes()[at - 1] == b'-' || scan.text.slice(at.saturating_sub(7), at) == b"--proxy");
+    let dashed =
+        at > 0 && (scan.text.bytes()[at - 1] == b'-' || scan.text.slice(at.saturating_sub(7), at) == b"--proxy");
     if !(long && dashed) {
         return;
     }
@@ -133,13 +134,16 @@ fn user_option(scan: &mut Scan<'_>, at: usize) {
 }
 
 /// The argument at `at`, without its quotes.
+#[inline(never)]
 fn argument(scan: &mut Scan<'_>, at: usize) -> (usize, usize) {
     scan.open(at);
-    if let Some(found) = crate::assignment::literal(scan, at).filter(|_| crate::assignment::quote(scan, at).is_some()) {
+    if let Some(found) = crate::literal::literal(scan, at).filter(|_| crate::literal::quote(scan, at).is_some()) {
         return (found.start, found.end);
     }
     let mut end = at;
-    while end - at < 1024 && !matches!(scan.text.at(end), 0 | b' ' | b'\t' | b'\n' | b'"' | b'\'' | b'`' | b'|' | b';' | b'>' | b'<') {
+    while end - at < 1024
+        && !matches!(scan.text.at(end), 0 | b' ' | b'\t' | b'\n' | b'"' | b'\'' | b'`' | b'|' | b';' | b'>' | b'<')
+    {
         end += 1;
     }
     (at, end)

@@ -1,6 +1,6 @@
-//! Secrets inside base64: what begins like a known token or a private key once decoded. The run is masked whole, since
-//! a part of it would decode to a part of the secret. Only a few beginnings are looked for, in each of the three ways
-//! base64 can be aligned.
+//! Secrets inside base64: what begins like a known token or a private key once decoded. The run is masked from there
+//! to its end, since any part of it would decode to a part of the secret. Only a few beginnings are looked for, in each
+//! of the three ways base64 can be aligned.
 
 use crate::rules;
 use crate::scan::Scan;
@@ -21,7 +21,10 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 fn image(literal: &[u8], skip: usize) -> Vec<u8> {
     let bits: Vec<u8> = literal.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect();
     let lead = (6 - skip * 8 % 6) % 6;
-    bits[lead..].chunks_exact(6).map(|six| ALPHABET[usize::from(six.iter().fold(0u8, |sum, bit| sum << 1 | bit))]).collect()
+    bits[lead..]
+        .chunks_exact(6)
+        .map(|six| ALPHABET[usize::from(six.iter().fold(0u8, |sum, bit| sum << 1 | bit))])
+        .collect()
 }
 
 /// Three bytes of each image, for the prefilter.
@@ -84,10 +87,10 @@ pub(crate) fn run(scan: &mut Scan<'_>, at: usize) {
     if at - start >= MAX_BACK {
         return;
     }
-    scan.open(start);
     // The beginning's place in its group of four gives its place in the bytes; what is before it need not be read.
     let group = start + (at - start) / 4 * 4;
     let from = group.saturating_sub(4).max(start);
+    scan.open(from);
     let near = decode(scan.text.slice(from, group + 8));
     let begins = |literal: &&&str| near.windows(3).any(|part| literal.as_bytes().starts_with(part));
     if scan.text.at(group + 8) != 0 && BEGINNINGS.iter().filter(begins).count() == 0 {
@@ -98,7 +101,8 @@ pub(crate) fn run(scan: &mut Scan<'_>, at: usize) {
         scan.text.touch();
     }
     let found = BEGINNINGS.iter().any(|literal| {
-        (0..9.min(decoded.len())).any(|place| decoded[place..].starts_with(literal.as_bytes()) && secret(&decoded[place..], literal))
+        (0..9.min(decoded.len()))
+            .any(|place| decoded[place..].starts_with(literal.as_bytes()) && secret(&decoded[place..], literal))
     });
     if !found {
         return;
@@ -106,7 +110,7 @@ pub(crate) fn run(scan: &mut Scan<'_>, at: usize) {
     let end = scan.text.run(at, ALNUM | B64, MAX_RUN);
     if end - start >= 16 {
         scan.encoded = (start, at, end);
-        scan.mask(start, end, rules::ENCODED);
+        scan.mask(from, end, rules::ENCODED);
     }
 }
 
@@ -128,8 +132,10 @@ mod tests {
         for skip in 0..3usize {
             let text = [&b"xyz"[..skip], b"ghp_tail"].concat();
             let bits: Vec<u8> = text.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect();
-            let encoded: Vec<u8> =
-                bits.chunks_exact(6).map(|six| ALPHABET[usize::from(six.iter().fold(0u8, |sum, bit| sum << 1 | bit))]).collect();
+            let encoded: Vec<u8> = bits
+                .chunks_exact(6)
+                .map(|six| ALPHABET[usize::from(six.iter().fold(0u8, |sum, bit| sum << 1 | bit))])
+                .collect();
             let image = image(b"ghp_", skip);
             assert!(encoded.windows(image.len()).any(|part| part == image), "{skip}");
             assert!(decode(&encoded).starts_with(&text[..text.len() - 2]));

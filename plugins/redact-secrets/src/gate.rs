@@ -20,6 +20,7 @@ struct Shape {
     other: usize,
 }
 
+#[inline(never)]
 fn shape(value: &[u8]) -> Shape {
     let mut shape = Shape::default();
     let mut previous = 0;
@@ -61,8 +62,10 @@ impl Shape {
 }
 
 /// Whether `value` looks like random characters: a key or token rather than a word, a number, a path or a name.
+#[inline(never)]
 pub(crate) fn opaque(value: &[u8]) -> bool {
-    if value.len() < 12 || uuid(value) || value.iter().take(LOOK).any(|&c| !(is(c, ALNUM) || b"_-+/=.~%:".contains(&c))) {
+    if value.len() < 12 || uuid(value) || value.iter().take(LOOK).any(|&c| !(is(c, ALNUM) || b"_-+/=.~%:".contains(&c)))
+    {
         return false;
     }
     let whole = shape(value);
@@ -74,6 +77,7 @@ pub(crate) fn opaque(value: &[u8]) -> bool {
 
 /// Whether a stretch without separators in `value`, at least `least` long, looks random; or all of it does when the
 /// separators are few.
+#[inline(never)]
 pub(crate) fn random(value: &[u8], least: usize) -> bool {
     let value = &value[..value.len().min(LOOK)];
     if value.split(|&c| !is(c, ALNUM)).any(|part| shape(part).mixes(least)) {
@@ -84,12 +88,14 @@ pub(crate) fn random(value: &[u8], least: usize) -> bool {
 }
 
 /// Whether `value` is a UUID.
+#[inline(never)]
 pub(crate) fn uuid(value: &[u8]) -> bool {
     value.len() == 36
         && value.iter().enumerate().all(|(at, &c)| if matches!(at, 8 | 13 | 18 | 23) { c == b'-' } else { is(c, HEX) })
 }
 
 /// Whether `value`, behind nothing but the word `key`, is a secret: cache keys, object keys and fingerprints are not.
+#[inline(never)]
 pub(crate) fn plain_key(value: &[u8]) -> bool {
     let shape = shape(value);
     opaque(value) && !hex(value) && !value.iter().any(|c| b"-./:%".contains(c)) && shape.upper > 0 && shape.lower > 0
@@ -101,11 +107,13 @@ pub(crate) fn fingerprint(value: &[u8]) -> bool {
 }
 
 /// Whether `value` is only hexadecimal digits.
+#[inline(never)]
 pub(crate) fn hex(value: &[u8]) -> bool {
     value.iter().all(|&c| is(c, HEX))
 }
 
 /// Whether `value` has both a letter and a digit, or a letter and a sign no prose has inside a word.
+#[inline(never)]
 pub(crate) fn mixed(value: &[u8]) -> bool {
     let value = &value[..value.len().min(LOOK)];
     let letters = value.iter().any(|&c| is(c, LETTER) || c >= 0x80);
@@ -115,11 +123,13 @@ pub(crate) fn mixed(value: &[u8]) -> bool {
 }
 
 /// Whether `value` is only letters, `_`, `-`, `.` or `'`: a word or a name.
+#[inline(never)]
 pub(crate) fn wordlike(value: &[u8]) -> bool {
     value.iter().all(|&c| is(c, LETTER) || matches!(c, b'_' | b'-' | b'.' | b'\'' | b':' | b'!' | b'?'))
 }
 
 /// Values that stand for a secret or say that there is none.
+#[rustfmt::skip]
 const STANDINS: &[&str] = &[
     "none", "null", "nil", "true", "false", "undefined", "yes", "no", "on", "off", "empty", "hidden", "redacted",
     "masked", "filtered", "sensitive", "changeme", "change-me", "change_me", "placeholder", "example", "dummy",
@@ -127,28 +137,33 @@ const STANDINS: &[&str] = &[
 ];
 
 /// Words that stand after a colon in prose, schemas and types, never as a secret.
+#[rustfmt::skip]
 const WORDS: &[&str] = &[
     "string", "str", "text", "bool", "boolean", "int", "integer", "number", "float", "bytes", "object", "array",
-    "list", "dict", "map", "any", "void", "char", "required", "optional", "missing", "invalid", "incorrect", "wrong",
-    "expired", "failed", "ok", "okay", "set", "not", "must", "is", "are", "was", "default", "password", "passwd",
-    "secret", "token", "key", "auth", "credentials", "username", "prompt", "enabled", "disabled", "basic", "bearer",
-    "digest", "oauth", "valid", "verified", "found", "never", "always", "strong", "weak", "to", "the", "a", "an",
-    "your", "please", "enter", "and", "or", "for", "in", "of", "with", "from", "it", "this", "too", "cannot", "can",
-    "should", "will", "success", "error", "denied", "accepted", "rejected", "updated", "created", "deleted",
-    "generated", "loaded", "loading", "skipped", "skip", "pending", "file", "env", "environment", "vault", "manual",
-    "automatic", "auto", "sha256", "md5", "bcrypt", "argon2", "scrypt", "unauthorized", "forbidden",
+    "list", "dict", "map", "any", "void", "char", "required", "optional", "missing", "invalid", "incorrect",
+    "wrong", "expired", "failed", "ok", "okay", "set", "not", "must", "is", "are", "was", "default", "password",
+    "passwd", "secret", "token", "key", "auth", "credentials", "username", "prompt", "enabled", "disabled", "basic",
+    "bearer", "digest", "oauth", "valid", "verified", "found", "never", "always", "strong", "weak", "to", "the",
+    "a", "an", "your", "please", "enter", "and", "or", "for", "in", "of", "with", "from", "it", "this", "too",
+    "cannot", "can", "should", "will", "success", "error", "denied", "accepted", "rejected", "updated", "created",
+    "deleted", "generated", "loaded", "loading", "skipped", "skip", "pending", "file", "env", "environment",
+    "vault", "manual", "automatic", "auto", "sha256", "md5", "bcrypt", "argon2", "scrypt", "unauthorized",
+    "forbidden",
 ];
 
+#[inline(never)]
 fn is_one_of(value: &[u8], words: &[&str]) -> bool {
     value.len() <= 16 && words.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// Whether a bare value is a word of prose or a type.
+#[inline(never)]
 pub(crate) fn prose_word(value: &[u8]) -> bool {
     let trimmed = trim(value, b".:!?,;*&");
     is_one_of(trimmed, WORDS) || is_one_of(trimmed, STANDINS)
 }
 
+#[inline(never)]
 fn trim<'a>(mut value: &'a [u8], what: &[u8]) -> &'a [u8] {
     while let [first, rest @ ..] = value
         && what.contains(first)
@@ -164,6 +179,7 @@ fn trim<'a>(mut value: &'a [u8], what: &[u8]) -> &'a [u8] {
 }
 
 /// Whether `part` (lower case) stands in `value` in any case.
+#[inline(never)]
 fn contains(value: &[u8], part: &[u8]) -> bool {
     let first = part[0];
     value.len() >= part.len()
@@ -177,16 +193,19 @@ fn contains(value: &[u8], part: &[u8]) -> bool {
 pub(crate) const MASK: &[u8] = b"[REDACTED";
 
 /// The length of the mask that `value` begins with, if it does.
+#[inline(never)]
 pub(crate) fn mask_len(value: &[u8]) -> Option<usize> {
     let rest = value.strip_prefix(MASK)?;
     let close = rest.iter().take(96).position(|&c| c == b']')?;
     let label = &rest[..close];
     (label.is_empty()
-        || label[0] == b':' && label[1..].iter().all(|&c| is(c, ALNUM) || matches!(c, b'-' | b'_' | b':' | b'#' | b'.')))
-        .then_some(MASK.len() + close + 1)
+        || label[0] == b':'
+            && label[1..].iter().all(|&c| is(c, ALNUM) || matches!(c, b'-' | b'_' | b':' | b'#' | b'.')))
+    .then_some(MASK.len() + close + 1)
 }
 
 /// Whether `value` is masks and punctuation, and nothing else.
+#[inline(never)]
 pub(crate) fn masked(value: &[u8]) -> bool {
     let mut rest = value;
     let mut any = false;
@@ -204,6 +223,7 @@ pub(crate) fn masked(value: &[u8]) -> bool {
 }
 
 /// Whether `value` is a stand-in for a secret, a reference to one, or a mask.
+#[inline(never)]
 pub(crate) fn placeholder(value: &[u8]) -> bool {
     let value = trim(value, b" \t");
     let Some((&first, &last)) = value.first().zip(value.last()) else { return true };
@@ -213,7 +233,9 @@ pub(crate) fn placeholder(value: &[u8]) -> bool {
     let dull = |c: u8| matches!(c, b'*' | b'x' | b'X' | b'.' | b'#' | b'?' | b'-' | b'_' | b' ') || c >= 0x80;
     if value.iter().all(|&c| dull(c) && c < 0x80) && !value.iter().all(|&c| c == b'#')
         || value.iter().all(|&c| c == first)
-        || ["•", "…", "●", "█"].iter().any(|dot| value.len() % dot.len() == 0 && value.chunks(dot.len()).all(|c| c == dot.as_bytes()))
+        || ["•", "…", "●", "█"]
+            .iter()
+            .any(|dot| value.len().is_multiple_of(dot.len()) && value.chunks(dot.len()).all(|c| c == dot.as_bytes()))
     {
         return true;
     }
@@ -227,7 +249,8 @@ pub(crate) fn placeholder(value: &[u8]) -> bool {
         b'$' => {
             // A variable is written in one case throughout; `$ecret1!` is a password.
             let rest = trim(&value[1..], b".,;:");
-            return name(rest) && (!rest.iter().any(u8::is_ascii_digit) || rest.iter().all(|c| !c.is_ascii_lowercase()));
+            return name(rest)
+                && (!rest.iter().any(u8::is_ascii_digit) || rest.iter().all(|c| !c.is_ascii_lowercase()));
         }
         _ => {}
     }
@@ -240,12 +263,27 @@ pub(crate) fn placeholder(value: &[u8]) -> bool {
     if contains(head, b"xxxx") && !random(head, 20) {
         return true;
     }
-    let digits = head.iter().filter(|&&c| is(c, DIGIT)).count();
-    let says = |word: &[u8]| contains(head, word);
-    digits <= 2
-        && (says(b"your-") || says(b"your_") || says(b"yourtoken") || says(b"yourkey") || says(b"yoursecret")
-            || says(b"my-secret-here") || says(b"-here") || says(b"_here") || says(b"placeholder") || says(b"replace-me")
-            || says(b"replace_me") || says(b"replaceme") || says(b"insert-") || says(b"insert_") || says(b"changeme"))
+    head.iter().filter(|&&c| is(c, DIGIT)).count() <= 2 && says_standin(head)
+}
+
+/// Phrases that only a stand-in holds, by their first letter.
+#[rustfmt::skip]
+const PHRASES: &[&[u8]] = &[
+    b"your-", b"your_", b"yourtoken", b"yourkey", b"yoursecret", b"my-secret", b"-here", b"_here", b"placeholder",
+    b"replace-me", b"replace_me", b"replaceme", b"insert-", b"insert_", b"changeme",
+];
+
+#[inline(never)]
+fn says_standin(value: &[u8]) -> bool {
+    value.iter().enumerate().any(|(at, c)| {
+        let first = c.to_ascii_lowercase();
+        matches!(first, b'y' | b'm' | b'-' | b'_' | b'p' | b'r' | b'i' | b'c')
+            && PHRASES.iter().any(|phrase| {
+                phrase[0] == first
+                    && value.len() - at >= phrase.len()
+                    && value[at..at + phrase.len()].eq_ignore_ascii_case(phrase)
+            })
+    })
 }
 
 fn name(value: &[u8]) -> bool {
@@ -253,38 +291,57 @@ fn name(value: &[u8]) -> bool {
 }
 
 /// Look-ups of a secret in programs and configuration.
+#[rustfmt::skip]
 const LOOKUPS: &[&[u8]] = &[
-    b"os.environ", b"os.getenv", b"process.env", b"env(", b"env[", b"env.", b"env:", b"getenv", b"system.getenv", b"std::env",
-    b"secrets.", b"vault:", b"vault(", b"var.", b"local.", b"data.", b"settings.", b"config.", b"self.", b"this.",
-    b"import.meta", b"ssm:", b"arn:", b"secretmanager", b"op://", b"file(", b"file:", b"keyring.", b"args.",
-    b"options.", b"params.", b"context.", b"module.", b"deno.env", b"bun.env", b"ref+", b"sops:", b"!vault", b"!ref", b"@microsoft.keyvault",
+    b"os.environ", b"os.getenv", b"process.env", b"env(", b"env[", b"env.", b"env:", b"getenv", b"system.getenv",
+    b"std::env", b"secrets.", b"vault:", b"vault(", b"var.", b"local.", b"data.", b"settings.", b"config.",
+    b"self.", b"this.", b"import.meta", b"ssm:", b"arn:", b"secretmanager", b"op://", b"file(", b"file:",
+    b"keyring.", b"args.", b"options.", b"params.", b"context.", b"module.", b"deno.env", b"bun.env", b"ref+",
+    b"sops:", b"!vault", b"!ref", b"@microsoft.keyvault",
 ];
 
 /// The first letters of [`LOOKUPS`].
 const LOOKUP_FIRST: &[u8] = b"opegsvldctirafkmdb!@";
 
 /// Whether a bare value is a look-up or a call in a program.
+#[inline(never)]
 pub(crate) fn lookup(value: &[u8]) -> bool {
     let head = &value[..value.len().min(LOOK)];
-    if head.first().is_some_and(|c| LOOKUP_FIRST.contains(&c.to_ascii_lowercase())) && LOOKUPS.iter().any(|lookup| head.len() >= lookup.len() && head[..lookup.len()].eq_ignore_ascii_case(lookup)) {
+    if head.first().is_some_and(|c| LOOKUP_FIRST.contains(&c.to_ascii_lowercase()))
+        && LOOKUPS.iter().any(|lookup| {
+            lookup[0] == head[0].to_ascii_lowercase()
+                && head.len() >= lookup.len()
+                && head[..lookup.len()].eq_ignore_ascii_case(lookup)
+        })
+    {
         return true;
     }
     // A call or an index: a name, dots and `::`, then an opening bracket.
-    let end = head.iter().position(|&c| !(is(c, ALNUM) || matches!(c, b'_' | b'.' | b':' | b'&' | b'*'))).unwrap_or(head.len());
+    let end = head
+        .iter()
+        .position(|&c| !(is(c, ALNUM) || matches!(c, b'_' | b'.' | b':' | b'&' | b'*')))
+        .unwrap_or(head.len());
     end > 0 && matches!(head.get(end), Some(b'(' | b'[')) && is(head[0], LETTER) | matches!(head[0], b'_' | b'&' | b'*')
 }
 
 /// Whether a quoted value is a look-up: only one that is written as such, since a password may have brackets.
+#[inline(never)]
 pub(crate) fn lookup_text(value: &[u8]) -> bool {
-    value.first().is_some_and(|c| LOOKUP_FIRST.contains(&c.to_ascii_lowercase())) && LOOKUPS.iter().any(|lookup| {
-        matches!(lookup.last(), Some(b'(' | b'[' | b'.' | b':' | b'/'))
-            && value.len() > lookup.len()
-            && value[..lookup.len()].eq_ignore_ascii_case(lookup)
-            && (member(value) || value.ends_with(b")") || value.ends_with(b"]") || lookup.ends_with(b":") || lookup.ends_with(b"/"))
-    })
+    value.first().is_some_and(|c| LOOKUP_FIRST.contains(&c.to_ascii_lowercase()))
+        && LOOKUPS.iter().any(|lookup| {
+            matches!(lookup.last(), Some(b'(' | b'[' | b'.' | b':' | b'/'))
+                && value.len() > lookup.len()
+                && value[..lookup.len()].eq_ignore_ascii_case(lookup)
+                && (member(value)
+                    || value.ends_with(b")")
+                    || value.ends_with(b"]")
+                    || lookup.ends_with(b":")
+                    || lookup.ends_with(b"/"))
+        })
 }
 
 /// Whether a bare value is the path of members of a program: `user.password`.
+#[inline(never)]
 pub(crate) fn member(value: &[u8]) -> bool {
     let parts = value.split(|&c| c == b'.');
     value.contains(&b'.')
@@ -294,8 +351,12 @@ pub(crate) fn member(value: &[u8]) -> bool {
 }
 
 /// Whether `value` is a path whose parts are names.
+#[inline(never)]
 pub(crate) fn path(value: &[u8]) -> bool {
-    let rooted = value.starts_with(b"/") || value.starts_with(b"./") || value.starts_with(b"../") || value.starts_with(b"~/")
+    let rooted = value.starts_with(b"/")
+        || value.starts_with(b"./")
+        || value.starts_with(b"../")
+        || value.starts_with(b"~/")
         || value.len() > 3 && value[1] == b':' && matches!(value[2], b'\\' | b'/') && is(value[0], LETTER);
     let head = &value[..value.len().min(LOOK)];
     let parts = || head.split(|&c| matches!(c, b'/' | b'\\'));
@@ -304,13 +365,16 @@ pub(crate) fn path(value: &[u8]) -> bool {
         return plain && value.len() > 2;
     }
     // A file name with an extension below at least one folder.
-    plain && parts().count() >= 2 && head.iter().rposition(|&c| c == b'.').is_some_and(|dot| {
-        let extension = &head[dot + 1..];
-        (2..=5).contains(&extension.len()) && extension.iter().all(|c| c.is_ascii_lowercase())
-    })
+    plain
+        && parts().count() >= 2
+        && head.iter().rposition(|&c| c == b'.').is_some_and(|dot| {
+            let extension = &head[dot + 1..];
+            (2..=5).contains(&extension.len()) && extension.iter().all(|c| c.is_ascii_lowercase())
+        })
 }
 
 /// Whether a quoted value is a sentence or a label rather than a secret.
+#[inline(never)]
 pub(crate) fn sentence(value: &[u8]) -> bool {
     if !value.contains(&b' ') {
         return false;
@@ -328,25 +392,53 @@ mod tests {
 
     #[test]
     fn random_text_is_opaque_and_names_are_not() {
-        for value in ["7UV2PUBKiCUbyMJcxDWo7hq5onH1ap2I", "a8f5f167f44f4964e6c998dee827110c", "Zq8xPl0aMn3v", "dGhpcyBpcyBhIHNlY3JldA=="]
-        {
+        for value in [
+            "7UV2PUBKiCUbyMJcxDWo7hq5onH1ap2I",
+            "a8f5f167f44f4964e6c998dee827110c",
+            "Zq8xPl0aMn3v",
+            "dGhpcyBpcyBhIHNlY3JldA==",
+        ] {
             assert!(opaque(value.as_bytes()), "{value}");
         }
-        for value in ["node-cache-linux-x64-v2", "cl100k_base", "4096", "installation1", "getAccessTokenSilently",
-            "3f2b8c1e-9d47-4a60-8e15-7c0d9b6a2f41", "release-candidate-2024", "app-decryption-secret", "src/main/java/Foo.java"]
-        {
+        for value in [
+            "node-cache-linux-x64-v2",
+            "cl100k_base",
+            "4096",
+            "installation1",
+            "getAccessTokenSilently",
+            "3f2b8c1e-9d47-4a60-8e15-7c0d9b6a2f41",
+            "release-candidate-2024",
+            "app-decryption-secret",
+            "src/main/java/Foo.java",
+        ] {
             assert!(!opaque(value.as_bytes()), "{value}");
         }
     }
 
     #[test]
     fn stand_ins_are_placeholders_and_passwords_are_not() {
-        for value in ["*****", "<YOUR_API_KEY>", "${TOKEN}", "$TOKEN", "{{ token }}", "xxx", "your-api-key", "null", "***",
-            "[REDACTED:jwt]", "%TOKEN%", "changeme", "sk-...", "$(cat token)", "••••"]
-        {
+        for value in [
+            "*****",
+            "<YOUR_API_KEY>",
+            "${TOKEN}",
+            "$TOKEN",
+            "{{ token }}",
+            "xxx",
+            "your-api-key",
+            "null",
+            "***",
+            "[REDACTED:jwt]",
+            "%TOKEN%",
+            "changeme",
+            "sk-...",
+            "$(cat token)",
+            "••••",
+        ] {
             assert!(placeholder(value.as_bytes()), "{value}");
         }
-        for value in ["hunter2", "$ecret99!", "correct-horse-9", "a[REDACTED:jwt]b", "x1y2z3", "пароль-77", "Tr0ub4dor&3"] {
+        for value in
+            ["hunter2", "$ecret99!", "correct-horse-9", "a[REDACTED:jwt]b", "x1y2z3", "пароль-77", "Tr0ub4dor&3"]
+        {
             assert!(!placeholder(value.as_bytes()), "{value}");
         }
     }

@@ -1,8 +1,8 @@
 //! HTTP headers that carry credentials: `Authorization`, `Cookie` and `Set-Cookie`, as sent, as JSON fields and as
 //! arguments of a client. Scheme words and cookie names stay.
 
-use crate::assignment::{self, Literal};
 use crate::gate;
+use crate::literal::{self, Literal};
 use crate::rules;
 use crate::scan::Scan;
 use crate::text::{ALNUM, JOIN, STOP, WORD, is};
@@ -14,16 +14,38 @@ const MAX_PARTS: usize = 64;
 
 /// Words before a credential in `Authorization`.
 const SCHEMES: &[&str] = &[
-    "bearer", "basic", "token", "apikey", "api-key", "digest", "negotiate", "ntlm", "hmac", "key", "oauth", "dpop",
-    "pat", "bot", "splunk", "signature", "jwt", "aws4-hmac-sha256", "aws", "sso-key", "genie-key", "bearertoken", "kerberos",
+    "bearer",
+    "basic",
+    "token",
+    "apikey",
+    "api-key",
+    "digest",
+    "negotiate",
+    "ntlm",
+    "hmac",
+    "key",
+    "oauth",
+    "dpop",
+    "pat",
+    "bot",
+    "splunk",
+    "signature",
+    "jwt",
+    "aws4-hmac-sha256",
+    "aws",
+    "sso-key",
+    "genie-key",
+    "bearertoken",
+    "kerberos",
 ];
 /// Schemes whose credential is one parameter of several.
 const PARTED: &[&str] = &["digest", "aws4-hmac-sha256", "signature", "hmac"];
 
 /// The operator behind a header's name: a colon, or `=` or a comma in programs. Gives where the value begins.
+#[inline(never)]
 fn operator(scan: &Scan<'_>, end: usize) -> Option<usize> {
     let mut at = end;
-    if let Some((slashes, _)) = assignment::quote(scan, at) {
+    if let Some((slashes, _)) = literal::quote(scan, at) {
         at += slashes + 1;
     }
     if scan.text.at(at) == b']' {
@@ -36,8 +58,8 @@ fn operator(scan: &Scan<'_>, end: usize) -> Option<usize> {
     }
 }
 
-/// `Authorization`, whose name is `start..end`.
-pub(crate) fn authorization(scan: &mut Scan<'_>, _: usize, end: usize) {
+/// `Authorization`, whose name ends at `end`.
+pub(crate) fn authorization(scan: &mut Scan<'_>, end: usize) {
     let Some(mut at) = operator(scan, end) else { return };
     scan.open(at);
     if scan.text.at(at) != b'[' || scan.text.starts(at, gate::MASK) {
@@ -49,11 +71,11 @@ pub(crate) fn authorization(scan: &mut Scan<'_>, _: usize, end: usize) {
         while matches!(scan.text.at(at), b',' | b'\n' | b' ' | b'\t') {
             at += 1;
         }
-        if assignment::quote(scan, at).is_none() {
+        if literal::quote(scan, at).is_none() {
             return;
         }
         credential(scan, at);
-        let Some(found) = assignment::literal(scan, at) else { return };
+        let Some(found) = literal::literal(scan, at) else { return };
         at = found.next.max(at + 1);
     }
 }
@@ -63,13 +85,14 @@ fn is_one_of(word: &[u8], words: &[&str]) -> bool {
 }
 
 /// A credential, perhaps in quotes and behind a scheme, at `at`.
+#[inline(never)]
 fn credential(scan: &mut Scan<'_>, at: usize) {
     let mut at = at;
     // An `f` or `b` before the quote of a program's string.
     if is(scan.text.at(at), ALNUM) && matches!(scan.text.at(at + 1), b'"' | b'\'') {
         at += 1;
     }
-    if let Some((slashes, _)) = assignment::quote(scan, at) {
+    if let Some((slashes, _)) = literal::quote(scan, at) {
         at += slashes + 1;
     }
     scan.open(at);
@@ -79,7 +102,12 @@ fn credential(scan: &mut Scan<'_>, at: usize) {
     if !scheme {
         let end = credential_end(scan, at);
         let value = scan.text.slice(at, end);
-        if value.len() >= 8 && gate::mixed(value) && !gate::placeholder(value) && !gate::lookup(value) && !gate::member(value) {
+        if value.len() >= 8
+            && gate::mixed(value)
+            && !gate::placeholder(value)
+            && !gate::lookup(value)
+            && !gate::member(value)
+        {
             scan.mask(at, end, rules::AUTH_HEADER);
         }
         return;
@@ -101,6 +129,7 @@ fn masked(scan: &Scan<'_>, at: usize) -> bool {
     gate::mask_len(scan.text.slice(at, at + 110)).is_some_and(|size| is(scan.text.at(at + size), STOP))
 }
 
+#[inline(never)]
 fn credential_end(scan: &Scan<'_>, at: usize) -> usize {
     let mut end = at;
     while end - at < MAX_CREDENTIAL && !is(scan.text.at(end), STOP) && scan.text.at(end) != b'\\' {
@@ -125,11 +154,14 @@ fn parts(scan: &mut Scan<'_>, at: usize) {
             continue;
         }
         value += 1;
-        let (start, stop) = match assignment::literal(scan, value) {
+        let (start, stop) = match literal::literal(scan, value) {
             Some(Literal { start, end, .. }) => (start, end),
             None => (value, credential_end(scan, value)),
         };
-        if ["signature", "response", "mac", "nonce", "cnonce"].iter().any(|secret| name.eq_ignore_ascii_case(secret.as_bytes())) {
+        if ["signature", "response", "mac", "nonce", "cnonce"]
+            .iter()
+            .any(|secret| name.eq_ignore_ascii_case(secret.as_bytes()))
+        {
             scan.mask(start, stop, rules::AUTH_HEADER);
         }
         at = stop.max(at + 1);
@@ -151,9 +183,27 @@ pub(crate) fn bearer(scan: &mut Scan<'_>, end: usize) {
 }
 
 /// Names of cookies that hold no secret even where the value looks like one.
-const DULL: &[&str] = &["path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "priority", "version", "partitioned"];
+const DULL: &[&str] =
+    &["path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "priority", "version", "partitioned"];
 /// Words in names of cookies that hold a session.
-const SESSION: &[&str] = &["sid", "sess", "session", "token", "auth", "jwt", "csrf", "xsrf", "refresh", "remember", "login", "secret", "access", "id_token", "key", "connect.sid"];
+const SESSION: &[&str] = &[
+    "sid",
+    "sess",
+    "session",
+    "token",
+    "auth",
+    "jwt",
+    "csrf",
+    "xsrf",
+    "refresh",
+    "remember",
+    "login",
+    "secret",
+    "access",
+    "id_token",
+    "key",
+    "connect.sid",
+];
 
 /// `Cookie` or `Set-Cookie`, whose name ends at `end`.
 pub(crate) fn cookie(scan: &mut Scan<'_>, end: usize, set: bool) {
@@ -165,7 +215,7 @@ pub(crate) fn cookie(scan: &mut Scan<'_>, end: usize, set: bool) {
     }
     for _ in 0..MAX_PARTS {
         let mut quoted = false;
-        if let Some((slashes, _)) = assignment::quote(scan, at) {
+        if let Some((slashes, _)) = literal::quote(scan, at) {
             at += slashes + 1;
             quoted = true;
         }
@@ -180,7 +230,7 @@ pub(crate) fn cookie(scan: &mut Scan<'_>, end: usize, set: bool) {
             }
             at += 1;
         }
-        if assignment::quote(scan, at).is_none() {
+        if literal::quote(scan, at).is_none() {
             return;
         }
     }
@@ -208,7 +258,9 @@ fn pairs(scan: &mut Scan<'_>, at: usize, set: bool, quoted: bool) -> usize {
         scan.open(start);
         let mut end = start;
         while end - start < MAX_CREDENTIAL
-            && (!is(scan.text.at(end), STOP) || matches!(scan.text.at(end), b'&' | b'|' | b'}' | b']' | b')' | b'<' | b'>') || !quoted && scan.text.at(end) == b'"' && end == start)
+            && (!is(scan.text.at(end), STOP)
+                || matches!(scan.text.at(end), b'&' | b'|' | b'}' | b']' | b')' | b'<' | b'>')
+                || !quoted && scan.text.at(end) == b'"' && end == start)
             && scan.text.at(end) != b'\\'
         {
             end += 1;
@@ -218,8 +270,11 @@ fn pairs(scan: &mut Scan<'_>, at: usize, set: bool, quoted: bool) -> usize {
         let dull = DULL.iter().any(|dull| name.eq_ignore_ascii_case(dull.as_bytes()));
         let lower = name.to_ascii_lowercase();
         let session = SESSION.iter().any(|word| lower.windows(word.len()).any(|part| part == word.as_bytes()));
-        let secret = session && value.len() >= 4 || value.len() >= 12 && (gate::random(value, 10) || gate::uuid(value) || gate::hex(value) && value.len() >= 16);
-        if !dull && secret && !gate::placeholder(value) && !(set && index > 0) {
+        let secret = session && value.len() >= 4
+            || value.len() >= 12
+                && (gate::random(value, 10) || gate::uuid(value) || gate::hex(value) && value.len() >= 16);
+        let attribute = dull || set && index > 0;
+        if secret && !attribute && !gate::placeholder(value) {
             scan.mask(start, end, rules::COOKIE);
         }
         if scan.text.at(end) != b';' {

@@ -1,7 +1,7 @@
 //! Just enough JSON to find members of an object, also where its quotes are escaped. It accepts more than JSON and
 //! never fails loudly: what it cannot read, it does not find.
 
-use crate::assignment::{Literal, literal};
+use crate::literal::{Literal, literal};
 use crate::scan::Scan;
 use crate::text::{NAME, SPACE, is};
 
@@ -9,6 +9,7 @@ use crate::text::{NAME, SPACE, is};
 const MAX_DEPTH: usize = 6;
 
 /// Where white space from `at` ends, real or escaped.
+#[inline(never)]
 pub(crate) fn space(scan: &Scan<'_>, at: usize) -> usize {
     let mut at = at;
     let from = at;
@@ -25,12 +26,14 @@ pub(crate) fn space(scan: &Scan<'_>, at: usize) -> usize {
 }
 
 /// Where the value behind a colon begins.
+#[inline(never)]
 pub(crate) fn colon(scan: &Scan<'_>, at: usize) -> Option<usize> {
     let at = space(scan, at);
     (scan.text.at(at) == b':').then(|| space(scan, at + 1))
 }
 
 /// Where the value at `at` ends.
+#[inline(never)]
 pub(crate) fn skip(scan: &Scan<'_>, at: usize, max: usize) -> Option<usize> {
     let mut depth = 0;
     let mut now = at;
@@ -66,6 +69,7 @@ pub(crate) fn skip(scan: &Scan<'_>, at: usize, max: usize) -> Option<usize> {
 }
 
 /// The strings of the value at `at`: itself, or those in it that are not keys.
+#[inline(never)]
 pub(crate) fn strings(scan: &Scan<'_>, at: usize, max: usize) -> Vec<Literal> {
     let mut found = Vec::new();
     let mut now = at;

@@ -1,9 +1,9 @@
 //! The values of Kubernetes Secrets, in YAML and in JSON, also inside an annotation. `data:` alone proves nothing: the
 //! object's `kind`, before or after it, decides. Values of other kinds stay.
 
-use crate::assignment::{self, quote};
-use crate::json;
 use crate::gate;
+use crate::json;
+use crate::literal::{self, quote};
 use crate::rules;
 use crate::scan::Scan;
 
@@ -43,6 +43,7 @@ struct Row {
     item: Option<usize>,
 }
 
+#[inline(never)]
 fn row(scan: &Scan<'_>, line: usize, diff: bool) -> Row {
     let first = line + usize::from(diff && matches!(scan.text.at(line), b'+' | b'-' | b' '));
     let mut at = scan.text.blanks(first, MAX_LINE);
@@ -55,6 +56,7 @@ fn row(scan: &Scan<'_>, line: usize, diff: bool) -> Row {
 }
 
 /// The kind a line names: `Some(true)` for a Secret, `Some(false)` for another.
+#[inline(never)]
 fn kind_of(scan: &Scan<'_>, at: usize) -> Option<bool> {
     if !scan.text.starts(at, b"kind:") {
         return None;
@@ -131,6 +133,7 @@ fn yaml(scan: &mut Scan<'_>, start: usize, after: usize) {
 }
 
 /// The value of a `key: value` line, or all of a line that goes on with one.
+#[inline(never)]
 fn member(scan: &Scan<'_>, at: usize, end: usize, continues: bool) -> Option<(usize, usize)> {
     if continues {
         return Some((at, end));
@@ -189,7 +192,11 @@ fn below(scan: &Scan<'_>, newline: usize, column: usize, diff: bool, word: &[u8]
         }
         let this = row(scan, newline + 1, diff);
         if !matches!(scan.text.at(this.at), b'\n') && this.column <= column {
-            if this.column < column || this.item.is_some() || scan.text.starts(this.at, b"---") || is_data(scan, this.at, word) {
+            if this.column < column
+                || this.item.is_some()
+                || scan.text.starts(this.at, b"---")
+                || is_data(scan, this.at, word)
+            {
                 return false;
             }
             if let Some(secret) = kind_of(scan, this.at) {
@@ -201,12 +208,14 @@ fn below(scan: &Scan<'_>, newline: usize, column: usize, diff: bool, word: &[u8]
     false
 }
 
-/// `Secret` at `start..end`: if it is the kind of an object whose `data` may still come, that must be remembered.
-pub(crate) fn kind(scan: &mut Scan<'_>, start: usize, _: usize) {
+/// `Secret` at `start`: if it is the kind of an object whose `data` may still come, that must be remembered.
+pub(crate) fn kind(scan: &mut Scan<'_>, start: usize) {
     let line = scan.text.line_start(start, MAX_LINE);
     let before = &scan.text.bytes()[line..start];
     let named = before.windows(4).rposition(|part| part == b"kind").map(|at| &before[at + 4..]);
-    if named.is_some_and(|rest| rest.contains(&b':') && rest.iter().all(|c| matches!(c, b':' | b' ' | b'"' | b'\'' | b'\\'))) {
+    if named.is_some_and(|rest| {
+        rest.contains(&b':') && rest.iter().all(|c| matches!(c, b':' | b' ' | b'"' | b'\'' | b'\\'))
+    }) {
         scan.kind_at = Some(line.saturating_sub(1));
     }
 }
@@ -247,12 +256,12 @@ fn object(scan: &mut Scan<'_>, start: usize, end: usize) {
                 break;
             }
             _ => {
-                let Some(key) = assignment::literal(scan, at) else { return };
+                let Some(key) = literal::literal(scan, at) else { return };
                 let Some(value) = json::colon(scan, key.next) else { break };
                 if before.is_some() || values.is_empty() {
                     scan.open(value);
                 }
-                let Some(found) = assignment::literal(scan, value) else {
+                let Some(found) = literal::literal(scan, value) else {
                     if scan.text.at(value) == 0 || scan.text.starts(value, b"null") {
                         at = scan.text.run(value, crate::text::LETTER, 8);
                         if scan.text.at(at) == 0 { break } else { continue }
@@ -285,7 +294,7 @@ fn object(scan: &mut Scan<'_>, start: usize, end: usize) {
 }
 
 fn kind_value(scan: &Scan<'_>, key_end: usize) -> Option<bool> {
-    let value = assignment::literal(scan, json::colon(scan, key_end)?)?;
+    let value = literal::literal(scan, json::colon(scan, key_end)?)?;
     Some(scan.text.slice(value.start, value.end) == b"Secret")
 }
 
@@ -303,7 +312,8 @@ fn json_above(scan: &Scan<'_>, from: usize, word: &[u8]) -> Option<(bool, usize)
             b'k' if depth == 0 && bytes[at..].starts_with(b"kind") => {
                 let (slashes, mark) = quote(scan, at + 4)?;
                 if scan.text.before(at) == mark {
-                    return kind_value(scan, at + 4 + slashes + 1).map(|secret| (secret, at.saturating_sub(slashes + 1)));
+                    return kind_value(scan, at + 4 + slashes + 1)
+                        .map(|secret| (secret, at.saturating_sub(slashes + 1)));
                 }
             }
             byte if depth == 0 && byte == word[0] && bytes[at..].starts_with(word) => return None,
@@ -324,7 +334,7 @@ fn json_below(scan: &Scan<'_>, from: usize, word: &[u8]) -> bool {
         if scan.text.starts(at, word) || at - from > MAX_OBJECT {
             return false;
         }
-        let Some(key) = assignment::literal(scan, at) else { return false };
+        let Some(key) = literal::literal(scan, at) else { return false };
         if scan.text.slice(key.start, key.end) == b"kind" {
             return kind_value(scan, key.next).unwrap_or(false);
         }

@@ -20,44 +20,153 @@ pub(crate) const MAX_NAME: usize = 96;
 const MAX_WORDS: usize = 12;
 
 /// Words that make any name a password's.
-const PASSWORDS: &[&str] = &["pass", "passwd", "pswd", "passwords", "passwds", "passcode", "pw", "pwd", "passphrases",
-    "dbpass", "userpass", "rootpass", "sshpass", "mypass", "adminpass", "smtppass", "mailpass", "ftppass", "keypass", "storepass"];
+#[rustfmt::skip]
+const PASSWORDS: &[&str] = &[
+    "pass", "passwd", "pswd", "passwords", "passwds", "passcode", "pw", "pwd", "passphrases", "dbpass", "userpass",
+    "rootpass", "sshpass", "mypass", "adminpass", "smtppass", "mailpass", "ftppass", "keypass", "storepass",
+];
 /// Endings that do.
-const PASSWORD_ENDS: &[&str] = &["password", "passwd", "passphrase", "_pwd", "passcode"];
+#[rustfmt::skip]
+const PASSWORD_ENDS: &[&str] = &[
+    "password", "passwd", "passphrase", "_pwd", "passcode"
+];
 /// Words that make a name strong.
-const STRONG: &[&str] = &["secret", "credential", "cred", "creds", "auth", "bearer", "apikey", "authtoken", "accesstoken",
-    "accesskey", "secretkey", "privatekey", "apitoken", "authkey", "refreshtoken", "idtoken", "identitytoken", "signingkey",
-    "masterkey", "encryptionkey", "sessiontoken", "usertoken", "bottoken", "accountkey", "sharedkey", "deploykey", "privkey"];
+#[rustfmt::skip]
+const STRONG: &[&str] = &[
+    "secret", "credential", "cred", "creds", "auth", "bearer", "apikey", "authtoken", "accesstoken", "accesskey",
+    "secretkey", "privatekey", "apitoken", "authkey", "refreshtoken", "idtoken", "identitytoken", "signingkey",
+    "masterkey", "encryptionkey", "sessiontoken", "usertoken", "bottoken", "accountkey", "sharedkey", "deploykey",
+    "privkey",
+];
 /// Words that need a value that looks like a secret.
-const WEAK: &[&str] = &["key", "keys", "token", "tokens", "secrets", "credentials", "session", "sessionid", "sessid", "sid", "jwt",
-    "csrf", "xsrf", "csrftoken", "cookie", "phpsessid", "jsessionid", "apikeys", "authenticity", "psk", "authorization"];
+#[rustfmt::skip]
+const WEAK: &[&str] = &[
+    "key", "keys", "token", "tokens", "secrets", "credentials", "session", "sessionid", "sessid", "sid", "jwt",
+    "csrf", "xsrf", "csrftoken", "cookie", "phpsessid", "jsessionid", "apikeys", "authenticity", "psk",
+    "authorization",
+];
 /// Words that make a following `key` or `token` strong.
-const QUALIFIERS: &[&str] = &["api", "auth", "access", "refresh", "session", "id", "identity", "bearer", "app", "client", "master",
-    "private", "signing", "signature", "encryption", "encrypt", "account", "storage", "shared", "subscription", "deploy",
-    "deployment", "personal", "admin", "root", "service", "security", "secret", "oauth", "oauth2", "jwt", "bot", "push",
-    "webhook", "vault", "gh", "github", "gitlab", "npm", "registry", "user", "functions", "host", "license", "integration", "application", "runner", "csrf", "hmac"];
+#[rustfmt::skip]
+const QUALIFIERS: &[&str] = &[
+    "api", "auth", "access", "refresh", "session", "id", "identity", "bearer", "app", "client", "master", "private",
+    "signing", "signature", "encryption", "encrypt", "account", "storage", "shared", "subscription", "deploy",
+    "deployment", "personal", "admin", "root", "service", "security", "secret", "oauth", "oauth2", "jwt", "bot",
+    "push", "webhook", "vault", "gh", "github", "gitlab", "npm", "registry", "user", "functions", "host", "license",
+    "integration", "application", "runner", "csrf", "hmac",
+];
 /// Last words of names that tell about a secret and do not hold it.
-const ABOUT: &[&str] = &["file", "files", "filename", "path", "paths", "dir", "dirs", "folder", "url", "urls", "uri", "uris", "endpoint",
-    "host", "hostname", "port", "name", "names", "type", "types", "kind", "id", "ids", "ttl", "limit", "limits", "count", "counts",
-    "counter", "size", "sizes", "length", "len", "min", "max", "policy", "policies", "expiry", "expires", "expiration", "exp", "expire",
-    "expired", "timeout", "enabled", "enable", "disabled", "required", "require", "reset", "hint", "hints", "ref", "refs", "algo",
-    "algorithm", "alg", "method", "methods", "mode", "version", "prefix", "suffix", "format", "label", "store", "storage",
-    "provider", "providers", "manager", "validator", "validation", "strength", "index", "usage", "used", "budget", "rotation", "age",
-    "status", "state", "error", "errors", "field", "fields", "column", "table", "header", "headers", "placeholder", "prompt", "link",
-    "page", "form", "input", "example", "template", "pattern", "regex", "rule", "rules", "check", "checks", "helper", "util", "utils",
-    "handler", "class", "interface", "event", "events", "test", "tests", "spec", "group", "groups", "scope", "scopes", "role", "roles", "user",
-    "username", "email", "owner", "source", "issuer", "audience", "realm", "domain", "mapping", "map", "bits", "arn", "location",
-    "agent", "sock", "socket", "server", "bucket", "region", "at", "by", "in", "on", "ready", "valid", "invalid", "changed", "updated",
-    "created", "service", "services", "flow", "module", "middleware", "config", "configuration", "options", "settings", "request", "response", "client", "guard",
-    "function", "factory", "controller", "router", "route", "routes", "schema", "model", "dto", "props", "ring", "board", "chain", "stream", "word", "words",
-    "cmd", "command", "stdin", "fd", "env", "var", "grant", "mechanism", "scheme", "level", "plugin", "callback", "redirect", "rs", "py", "js", "ts", "go", "json", "yaml", "yml", "md", "txt", "toml", "html", "css", "java", "c", "h", "cpp", "log", "lock", "sh", "tsx", "jsx", "pub", "fingerprint", "thumbprint", "per", "rate", "cost", "price", "total", "remaining", "window", "budget", "usage"];
+#[rustfmt::skip]
+const ABOUT: &[&str] = &[
+    "file", "files", "filename", "path", "paths", "dir", "dirs", "folder", "url", "urls", "uri", "uris", "endpoint",
+    "host", "hostname", "port", "name", "names", "type", "types", "kind", "id", "ids", "ttl", "limit", "limits",
+    "count", "counts", "counter", "size", "sizes", "length", "len", "min", "max", "policy", "policies", "expiry",
+    "expires", "expiration", "exp", "expire", "expired", "timeout", "enabled", "enable", "disabled", "required",
+    "require", "reset", "hint", "hints", "ref", "refs", "algo", "algorithm", "alg", "method", "methods", "mode",
+    "version", "prefix", "suffix", "format", "label", "store", "storage", "provider", "providers", "manager",
+    "validator", "validation", "strength", "index", "usage", "used", "budget", "rotation", "age", "status", "state",
+    "error", "errors", "field", "fields", "column", "table", "header", "headers", "placeholder", "prompt", "link",
+    "page", "form", "input", "example", "template", "pattern", "regex", "rule", "rules", "check", "checks",
+    "helper", "util", "utils", "handler", "class", "interface", "event", "events", "test", "tests", "spec", "group",
+    "groups", "scope", "scopes", "role", "roles", "user", "username", "email", "owner", "source", "issuer",
+    "audience", "realm", "domain", "mapping", "map", "bits", "arn", "location", "agent", "sock", "socket", "server",
+    "bucket", "region", "at", "by", "in", "on", "ready", "valid", "invalid", "changed", "updated", "created",
+    "service", "services", "flow", "module", "middleware", "config", "configuration", "options", "settings",
+    "request", "response", "client", "guard", "function", "factory", "controller", "router", "route", "routes",
+    "schema", "model", "dto", "props", "ring", "board", "chain", "stream", "word", "words", "cmd", "command",
+    "stdin", "fd", "env", "var", "grant", "mechanism", "scheme", "level", "plugin", "callback", "redirect", "rs",
+    "py", "js", "ts", "go", "json", "yaml", "yml", "md", "txt", "toml", "html", "css", "java", "c", "h", "cpp",
+    "log", "lock", "sh", "tsx", "jsx", "pub", "fingerprint", "thumbprint", "per", "rate", "cost", "price", "total",
+    "remaining", "window", "budget", "usage",
+];
 /// First words of such names.
-const ABOUT_FIRST: &[&str] = &["max", "min", "num", "n", "total", "count", "public", "primary", "foreign", "partition", "sort", "cache",
-    "has", "is", "use", "no", "show", "hide", "require", "requires", "enable", "disable", "allow", "skip", "with", "forgot", "reset",
-    "change", "update", "validate", "verify", "check", "invalid", "missing", "expired", "prompt", "completion", "input", "output", "total", "hash", "idempotency", "lookup", "object", "row", "map", "dict", "hot", "arrow", "ssh-rsa", "known", "host", "s3", "sorting", "group", "on", "if", "must", "should", "can"];
+#[rustfmt::skip]
+const ABOUT_FIRST: &[&str] = &[
+    "max", "min", "num", "n", "total", "count", "public", "primary", "foreign", "partition", "sort", "cache", "has",
+    "is", "use", "no", "show", "hide", "require", "requires", "enable", "disable", "allow", "skip", "with",
+    "forgot", "reset", "change", "update", "validate", "verify", "check", "invalid", "missing", "expired", "prompt",
+    "completion", "input", "output", "total", "hash", "idempotency", "lookup", "object", "row", "map", "dict",
+    "hot", "arrow", "ssh-rsa", "known", "host", "s3", "sorting", "group", "on", "if", "must", "should", "can",
+];
 
-fn one_of(word: &[u8], words: &[&str]) -> bool {
-    words.iter().any(|candidate| candidate.as_bytes() == word)
+/// A word of [`PASSWORDS`].
+const PASSWORD: u8 = 1;
+/// A word of [`STRONG`].
+const SECRET: u8 = 2;
+/// A word of [`WEAK`].
+const TOKEN: u8 = 4;
+/// A word of [`QUALIFIERS`].
+const QUALIFIER: u8 = 8;
+/// A word of [`ABOUT`].
+const TELLS: u8 = 16;
+/// A word of [`ABOUT_FIRST`].
+const TELLS_FIRST: u8 = 32;
+
+/// Slots of the word table: half as many again as there are words.
+const SLOTS: usize = 512;
+
+/// All words with what they are, found by their hash.
+static TABLE: [(&str, u8); SLOTS] = table();
+
+const fn slot(word: &[u8]) -> usize {
+    let mut hash = 0x811c_9dc5u32;
+    let mut at = 0;
+    while at < word.len() {
+        hash = (hash ^ word[at] as u32).wrapping_mul(0x0100_0193);
+        at += 1;
+    }
+    (hash >> 7) as usize % SLOTS
+}
+
+const fn equal(a: &[u8], b: &[u8]) -> bool {
+    if a.len() != b.len() {
+        return false;
+    }
+    let mut at = 0;
+    while at < a.len() {
+        if a[at] != b[at] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+const fn add(mut table: [(&'static str, u8); SLOTS], words: &[&'static str], flag: u8) -> [(&'static str, u8); SLOTS] {
+    let mut index = 0;
+    while index < words.len() {
+        let mut at = slot(words[index].as_bytes());
+        while table[at].1 != 0 && !equal(table[at].0.as_bytes(), words[index].as_bytes()) {
+            at = (at + 1) % SLOTS;
+        }
+        table[at] = (words[index], table[at].1 | flag);
+        index += 1;
+    }
+    table
+}
+
+const fn table() -> [(&'static str, u8); SLOTS] {
+    let table = add([("", 0); SLOTS], PASSWORDS, PASSWORD);
+    let table = add(table, STRONG, SECRET);
+    let table = add(table, WEAK, TOKEN);
+    let table = add(table, QUALIFIERS, QUALIFIER);
+    let table = add(table, ABOUT, TELLS);
+    add(table, ABOUT_FIRST, TELLS_FIRST)
+}
+
+/// What a word is: the flags above.
+fn flags(word: &[u8]) -> u8 {
+    let mut at = slot(word);
+    while TABLE[at].1 != 0 {
+        if TABLE[at].0.as_bytes() == word {
+            return TABLE[at].1;
+        }
+        at = (at + 1) % SLOTS;
+    }
+    0
+}
+
+fn one_of(word: &[u8], what: u8) -> bool {
+    flags(word) & what != 0
 }
 
 /// The words of a name, lower case.
@@ -114,13 +223,17 @@ pub(crate) fn strength(name: &[u8]) -> Strength {
     for index in 0..words.count {
         let word = words.get(index);
         let bare = trim_digits(word);
-        let here = if one_of(bare, PASSWORDS) || PASSWORD_ENDS.iter().any(|end| bare.ends_with(end.as_bytes())) {
+        let here = if one_of(bare, PASSWORD) || PASSWORD_ENDS.iter().any(|end| bare.ends_with(end.as_bytes())) {
             Strength::Password
-        } else if one_of(bare, STRONG) || bare.ends_with(b"secret") || bare.ends_with(b"apikey") || bare.ends_with(b"authtoken") {
+        } else if one_of(bare, SECRET)
+            || bare.ends_with(b"secret")
+            || bare.ends_with(b"apikey")
+            || bare.ends_with(b"authtoken")
+        {
             Strength::Strong
-        } else if one_of(bare, WEAK) || bare.len() > 6 && bare.ends_with(b"token") {
+        } else if one_of(bare, TOKEN) || bare.len() > 6 && bare.ends_with(b"token") {
             let qualified = index > 0
-                && one_of(words.get(index - 1), QUALIFIERS)
+                && one_of(words.get(index - 1), QUALIFIER)
                 && (matches!(bare, b"key" | b"token") || bare == b"keys");
             if qualified { Strength::Strong } else { Strength::Weak }
         } else {
@@ -133,7 +246,7 @@ pub(crate) fn strength(name: &[u8]) -> Strength {
     }
     let last = words.get(words.count - 1);
     // The qualifier may itself be one of these words: `host_key` is about a key, `password_host` about a host.
-    if words.count > 1 && (one_of(last, ABOUT) && !session(&words) || one_of(words.get(0), ABOUT_FIRST)) {
+    if words.count > 1 && (one_of(last, TELLS) && !session(&words) || one_of(words.get(0), TELLS_FIRST)) {
         return Strength::None;
     }
     // A plain `auth` is a mode more often than a value.
@@ -159,21 +272,52 @@ pub(crate) fn plain_key(name: &[u8]) -> bool {
 }
 
 /// Whether `name`, without case and separators, is `other` (lower case).
+#[inline(never)]
 pub(crate) fn same(name: &[u8], other: &[u8]) -> bool {
     let mut letters = name.iter().filter(|c| !matches!(c, b'_' | b'-' | b'.')).map(u8::to_ascii_lowercase);
     other.iter().all(|&byte| letters.next() == Some(byte)) && letters.next().is_none()
 }
 
 /// Whether a value says the same as its name: `password=password`, `api_key=api_key`.
+#[inline(never)]
 pub(crate) fn echoes(name: &[u8], value: &[u8]) -> bool {
-    let letters = |text: &[u8]| -> Vec<u8> {
-        text.iter().filter(|c| c.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase).collect()
-    };
+    fn backwards(text: &[u8]) -> impl Iterator<Item = u8> {
+        text.iter().rev().filter(|c| c.is_ascii_alphanumeric()).map(u8::to_ascii_lowercase)
+    }
     if value.len() > MAX_NAME || value.len() < 3 {
         return false;
     }
-    let (name, value) = (letters(name), letters(value));
-    !value.is_empty() && (name.ends_with(&value) || value.ends_with(&name))
+    // The shorter one must be the end of the longer one.
+    let (mut name, mut value) = (backwards(name), backwards(value));
+    let mut any = false;
+    loop {
+        match (name.next(), value.next()) {
+            (Some(a), Some(b)) if a == b => any = true,
+            (Some(_), Some(_)) => return false,
+            _ => return any,
+        }
+    }
+}
+
+/// The strengths of the last names: a text has few, and repeats them.
+#[derive(Default)]
+pub(crate) struct Memory([(usize, usize, Option<Strength>); 8]);
+
+impl Memory {
+    /// As [`strength`] of `text[start..end]`.
+    pub(crate) fn strength(&mut self, text: &[u8], start: usize, end: usize) -> Strength {
+        let name = &text[start..end];
+        let Some((&first, &last)) = name.first().zip(name.last()) else { return Strength::None };
+        let place = (usize::from(first) * 3 + usize::from(last) + name.len()) % self.0.len();
+        if let (from, until, Some(known)) = self.0[place]
+            && text[from..until] == *name
+        {
+            return known;
+        }
+        let found = strength(name);
+        self.0[place] = (start, end, Some(found));
+        found
+    }
 }
 
 #[cfg(test)]
@@ -182,17 +326,53 @@ mod tests {
 
     #[test]
     fn names_of_secrets_are_told_from_names_about_them() {
-        for name in ["PASSWORD", "PGPASSWORD", "db_password", "dbPassword", "MYSQL_PWD", "spring.datasource.password", "userPass", "DB_PASSWORD_2"] {
+        for name in [
+            "PASSWORD",
+            "PGPASSWORD",
+            "db_password",
+            "dbPassword",
+            "MYSQL_PWD",
+            "spring.datasource.password",
+            "userPass",
+            "DB_PASSWORD_2",
+        ] {
             assert_eq!(strength(name.as_bytes()), Strength::Password, "{name}");
         }
-        for name in ["client_secret", "SECRET_KEY_BASE", "apiKey", "x-api-key", "API_TOKEN", "accessToken", "AWS_SECRET_ACCESS_KEY", "_authToken", "clientSecret"] {
+        for name in [
+            "client_secret",
+            "SECRET_KEY_BASE",
+            "apiKey",
+            "x-api-key",
+            "API_TOKEN",
+            "accessToken",
+            "AWS_SECRET_ACCESS_KEY",
+            "_authToken",
+            "clientSecret",
+        ] {
             assert_eq!(strength(name.as_bytes()), Strength::Strong, "{name}");
         }
         for name in ["STRIPE_KEY", "token", "key", "sid", "session_id"] {
             assert_eq!(strength(name.as_bytes()), Strength::Weak, "{name}");
         }
-        for name in ["MAX_TOKENS", "tokenizer", "secretName", "secretKeyRef", "public_key", "passed", "compass", "password_file",
-            "author", "authority", "keyboard", "SSH_AUTH_SOCK", "token_count", "monkey", "passenger", "primary_key", "authMethod"] {
+        for name in [
+            "MAX_TOKENS",
+            "tokenizer",
+            "secretName",
+            "secretKeyRef",
+            "public_key",
+            "passed",
+            "compass",
+            "password_file",
+            "author",
+            "authority",
+            "keyboard",
+            "SSH_AUTH_SOCK",
+            "token_count",
+            "monkey",
+            "passenger",
+            "primary_key",
+            "authMethod",
+        ] {
             assert_eq!(strength(name.as_bytes()), Strength::None, "{name}");
         }
     }

@@ -17,6 +17,7 @@ const MAX_LINE: usize = 160;
 const MAX_GUTTER: usize = 24;
 
 /// The end of `-----BEGIN … PRIVATE KEY…-----` or its END form, whose label begins at `label`.
+#[inline(never)]
 fn header(scan: &Scan<'_>, label: usize) -> Option<usize> {
     let mut at = label;
     while at - label < MAX_LABEL && !matches!(scan.text.at(at), b'-' | b'\n' | 0) {
@@ -26,7 +27,8 @@ fn header(scan: &Scan<'_>, label: usize) -> Option<usize> {
         return None;
     }
     let words = scan.text.slice(label, at);
-    let private = words.windows(11).any(|part| part == b"PRIVATE KEY") || words.windows(9).any(|part| part == b"ENCRYPTED") && words.windows(3).any(|part| part == b"KEY");
+    let private = words.windows(11).any(|part| part == b"PRIVATE KEY")
+        || words.windows(9).any(|part| part == b"ENCRYPTED") && words.windows(3).any(|part| part == b"KEY");
     private.then(|| {
         let mut end = at;
         while end - at < 5 && scan.text.at(end) == b'-' {
@@ -54,6 +56,7 @@ enum Line {
 }
 
 /// Where the content of a line begins, behind a gutter.
+#[inline(never)]
 fn content(scan: &Scan<'_>, line: usize) -> usize {
     let mut at = line;
     let mut digits = true;
@@ -64,7 +67,9 @@ fn content(scan: &Scan<'_>, line: usize) -> usize {
             // A line number, if a separator follows; else the key itself.
             b'0'..=b'9' if digits => {
                 let end = scan.text.run(at, crate::text::DIGIT, 8);
-                if !matches!(scan.text.at(end), b':' | b'|' | b'\t' | b'-') && !(scan.text.at(end) == b' ' && end - at < 6) {
+                if !(matches!(scan.text.at(end), b':' | b'|' | b'\t' | b'-')
+                    || scan.text.at(end) == b' ' && end - at < 6)
+                {
                     break;
                 }
                 at = end;
@@ -79,15 +84,23 @@ fn content(scan: &Scan<'_>, line: usize) -> usize {
     at
 }
 
+#[inline(never)]
 fn line(scan: &Scan<'_>, from: usize, end: usize) -> (usize, usize, Line) {
     let start = content(scan, from).min(end);
-    if let Some(rest) = scan.text.slice(start, end).strip_prefix(b"-----END ").or_else(|| scan.text.slice(start, end).strip_prefix(b"---- END "))
+    if let Some(rest) = scan
+        .text
+        .slice(start, end)
+        .strip_prefix(b"-----END ")
+        .or_else(|| scan.text.slice(start, end).strip_prefix(b"---- END "))
         && let Some(stop) = header(scan, end - rest.len())
     {
         return (start, stop, Line::End(stop));
     }
     let mut stop = end;
-    while stop > start && (is(scan.text.bytes()[stop - 1], SPACE) || matches!(scan.text.bytes()[stop - 1], b'"' | b'\'' | b',' | b'\\' | b'|')) {
+    while stop > start
+        && (is(scan.text.bytes()[stop - 1], SPACE)
+            || matches!(scan.text.bytes()[stop - 1], b'"' | b'\'' | b',' | b'\\' | b'|'))
+    {
         stop -= 1;
     }
     let value = scan.text.slice(start, stop);
@@ -104,7 +117,9 @@ fn line(scan: &Scan<'_>, from: usize, end: usize) -> (usize, usize, Line) {
 }
 
 fn field(value: &[u8]) -> bool {
-    ["Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: "].iter().any(|name| value.starts_with(name.as_bytes()))
+    ["Proc-Type: ", "DEK-Info: ", "Version: ", "Comment: ", "Hash: ", "Charset: "]
+        .iter()
+        .any(|name| value.starts_with(name.as_bytes()))
 }
 
 /// Whether a short line, with no END behind it, is more likely the end of a key than a word.
@@ -247,7 +262,9 @@ pub(crate) fn end(scan: &mut Scan<'_>, at: usize) {
         let (from, until, kind) = line(scan, above, newline - 1);
         // The nearest line may be short: it is the last of the key.
         let cut = above == 0 && scan.front_cut && kind == Line::Short;
-        if !(kind == Line::Full || cut || kind == Line::Short && rows.is_empty()) || rows.len() > 1 && is_begin(scan, from) {
+        if !(kind == Line::Full || cut || kind == Line::Short && rows.is_empty())
+            || rows.len() > 1 && is_begin(scan, from)
+        {
             break;
         }
         rows.push((from, until));

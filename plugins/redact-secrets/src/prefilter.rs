@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Option,
     /// The base64 form of something that begins a secret; see [`crate::encoded`].
     Encoded,
+    /// `IDENTIFIED BY` of SQL.
+    Identified,
     /// `+` and digits.
     Phone,
 }
@@ -49,7 +51,7 @@ struct Anchor {
 /// Beginnings of the words that name secrets, in any case.
 const NAMES: &[&[u8; 3]] = &[
     b"pas", b"psw", b"pwd", b"sec", b"tok", b"key", b"aut", b"cre", b"coo", b"bea", b"sen", b"ses", b"sid", b"jwt",
-    b"srf", b"pw=", b"pw:", b"pw\"", b"pw'", b"pw ", b"_pw",
+    b"srf", b"pw=", b"pw:", b"pw\"", b"pw'",
 ];
 
 /// Buckets of the vector pass.
@@ -69,7 +71,7 @@ impl Prefilter {
     /// Compiles the anchors; those of phone numbers only on request, since they stand in much ordinary text.
     pub(crate) fn new(phones: bool) -> Self {
         let mut anchors = all(phones);
-        anchors.sort_by_key(|anchor| slot(anchor.bytes[0], anchor.bytes[1], anchor.bytes[2]));
+        anchors.sort_unstable_by_key(|anchor| slot(anchor.bytes[0], anchor.bytes[1], anchor.bytes[2]));
         let mut masks = Masks { low: [[0; 16]; 3], high: [[0; 16]; 3], slots: Box::new([0; SLOTS / 64]) };
         let mut first = Box::new([NONE; SLOTS]);
         for (index, anchor) in anchors.iter().enumerate() {
@@ -149,16 +151,13 @@ fn all(phones: bool) -> Vec<Anchor> {
     }
     for digit in b'0'..=b'9' {
         anchors.extend((b'0'..=b'9').map(|c| exact([digit, b':', c], Kind::Telegram)));
-        anchors.extend((b'a'..=b'z').map(|c| Anchor {
-            bytes: [digit, b':', c],
-            folded: true,
-            kind: Kind::Telegram,
-        }));
+        anchors.extend((b'a'..=b'z').map(|c| Anchor { bytes: [digit, b':', c], folded: true, kind: Kind::Telegram }));
     }
     for hex in *b"0123456789abcdef" {
         anchors.extend((b'0'..=b'9').map(|c| exact([hex, b'.', c], Kind::Zhipu)));
         anchors.extend((b'a'..=b'z').map(|c| Anchor { bytes: [hex, b'.', c], folded: true, kind: Kind::Zhipu }));
     }
+    anchors.push(Anchor { bytes: *b"fie", folded: true, kind: Kind::Identified });
     anchors.extend(crate::encoded::fingerprints().into_iter().map(|bytes| exact(bytes, Kind::Encoded)));
     if phones {
         for a in b'1'..=b'9' {
@@ -184,16 +183,18 @@ fn rarest(prefix: &[u8]) -> usize {
 
 /// Fingerprints that look alike share a bucket, so that the tables of each stay sparse.
 fn bucket(anchor: &Anchor) -> usize {
-    let [_, b, c] = anchor.bytes;
+    let [a, _, c] = anchor.bytes;
     match anchor.kind {
         Kind::Name if !anchor.bytes.iter().all(u8::is_ascii_alphabetic) => 7,
         Kind::Name if matches!(&anchor.bytes, b"sec" | b"ses" | b"sen" | b"sid" | b"srf" | b"cre" | b"bea") => 0,
+        Kind::Identified => 0,
         Kind::Name => 1,
         Kind::Zhipu | Kind::Telegram => 2,
-        Kind::Option if b == b'-' => 3,
+        _ if matches!(a, b' ' | b'-') => 3,
         _ if c == b'_' => 4,
-        _ if c == b'-' => 5,
+        _ if matches!(c, b'-' | b'.') => 5,
         Kind::Token(..) | Kind::Jwt | Kind::Encoded if c.is_ascii_uppercase() || c.is_ascii_digit() => 6,
+        Kind::Token(..) | Kind::Jwt | Kind::Encoded => 1,
         _ => BUCKETS - 1,
     }
 }
@@ -271,32 +272,5 @@ mod tests {
                 prop_assert_eq!(there, hits.contains(&(at as u32)) && prefilter.kinds(bytes, at).next().is_some());
             }
         }
-    }
-}
-#[cfg(test)]
-mod tmpbench {
-    use super::*;
-    #[test]
-    #[allow(clippy::print_stderr)]
-    fn tmp_hist() {
-        let text = std::fs::read("/tmp/log16.txt").unwrap();
-        let p = Prefilter::new(false);
-        let mut out = Vec::new();
-        let t = std::time::Instant::now();
-        let mut n = 0;
-        let mut from = 0;
-        while from < text.len() { let to = (from + 16384).min(text.len()); out.clear(); p.find(&text, from, to, &mut out); n += out.len(); from = to; }
-        let e = t.elapsed().as_secs_f64();
-        eprintln!("prefilter {} MB/s, {} candidates", text.len() as f64 / e / 1e6, n);
-        out.clear();
-        p.find(&text, 0, text.len(), &mut out);
-        let mut h = std::collections::BTreeMap::new();
-        for &at in &out { let mut any = false; for k in p.kinds(&text, at as usize) { any = true; let name = match k { Kind::Token(i, _) => format!("Token {}", TOKENS[i as usize].prefix), k => format!("{k:?}") }; *h.entry((name, String::from_utf8_lossy(&text[at as usize..at as usize+3]).to_string())).or_insert(0u32) += 1; } if !any { *h.entry(("false".into(), String::new())).or_insert(0) += 1; } }
-        let mut v: Vec<_> = h.into_iter().collect(); v.sort_by_key(|x| std::cmp::Reverse(x.1));
-        for x in v.iter().take(30) { eprintln!("{x:?}"); }
-        // raw teddy rate
-        let mut raw = 0u64; let mut per=[0u64;8];
-        for w in text.windows(3).take(4000000) { let b = (p.masks.low[0][(w[0]&15) as usize]&p.masks.high[0][(w[0]>>4) as usize])&(p.masks.low[1][(w[1]&15) as usize]&p.masks.high[1][(w[1]>>4) as usize])&(p.masks.low[2][(w[2]&15) as usize]&p.masks.high[2][(w[2]>>4) as usize]); if b!=0 {raw+=1; for i in 0..8 { if b>>i&1==1 {per[i]+=1;}}} }
-        eprintln!("raw rate {} per {:?}", raw as f64/4e6, per);
     }
 }

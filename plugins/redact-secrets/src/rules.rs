@@ -174,7 +174,7 @@ pub(crate) static TOKENS: &[Token] = &[
     token("sk-or-", Word, 10, Random, "openrouter-key"),
     token("sk-lf-", Word, 8, Random, "langfuse-key"),
     token("pk-lf-", Word, 8, Random, "langfuse-key"),
-    token("sk-", Dotted, 10, Random, "openai-key"),
+    Token { rule: rule("openai-key", EXACT - 1), ..token("sk-", Dotted, 10, Random, "openai-key") },
     token("sk_", Alnum, 10, Random, "elevenlabs-key"),
     token("gsk_", Alnum, 10, Random, "groq-key"),
     token("xai-", Word, 30, Random, "xai-key"),
@@ -268,9 +268,10 @@ pub(crate) static TOKENS: &[Token] = &[
 ];
 
 /// Rules that are not in [`TOKENS`].
+#[rustfmt::skip]
 pub(crate) static OTHERS: &[Rule] = &[
-    PRIVATE_KEY, JWT, TELEGRAM, ZHIPU, AWS_SECRET, URL_PASSWORD, URL_TOKEN, URL_PARAM, AUTH_HEADER, COOKIE, K8S, TERRAFORM,
-    NETRC, FLAG, PASSWORD, ASSIGNMENT, ENCODED, PHONE,
+    PRIVATE_KEY, JWT, TELEGRAM, ZHIPU, AWS_SECRET, URL_PASSWORD, URL_TOKEN, URL_PARAM, AUTH_HEADER, COOKIE, K8S,
+    TERRAFORM, NETRC, FLAG, PASSWORD, ASSIGNMENT, ENCODED, PHONE,
 ];
 
 /// Whether a rule has this name.

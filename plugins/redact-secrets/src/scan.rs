@@ -43,6 +43,10 @@ pub(crate) struct Scan<'a> {
     pub(crate) bodies: [(usize, usize); 6],
     /// The last private key block that has a beginning.
     pub(crate) pem_end: usize,
+    /// A stretch without a newline.
+    pub(crate) flat: (usize, usize),
+    /// The names judged last.
+    pub(crate) names: crate::name::Memory,
     /// The commands of the line in hand.
     pub(crate) commands: crate::command::Commands,
     /// Before the last line that says `kind: Secret`.
@@ -64,6 +68,8 @@ impl<'a> Scan<'a> {
             name_end: 0,
             runs: [(usize::MAX, 0); 2],
             bodies: [(usize::MAX, 0); 6],
+            flat: (0, 0),
+            names: crate::name::Memory::default(),
             pem_end: 0,
             commands: crate::command::Commands::default(),
             kind_at: None,
@@ -72,6 +78,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Adds a place to mask. An empty one adds nothing.
+    #[inline(never)]
     pub(crate) fn mask(&mut self, start: usize, end: usize, rule: Rule) {
         let end = end.min(self.text.len());
         if start < end {
@@ -134,6 +141,7 @@ impl<'a> Scan<'a> {
             Kind::Param => crate::url::param(self, at),
             Kind::Option => crate::command::option(self, at),
             Kind::Encoded => crate::encoded::run(self, at),
+            Kind::Identified => crate::loose::identified(self, at),
             Kind::Phone => crate::token::phone(self, at),
         }
         if self.text.undecided() {
@@ -149,7 +157,10 @@ impl<'a> Scan<'a> {
         }
         let mut spans: Vec<Found> = Vec::with_capacity(self.spans.len());
         self.spans.retain(|found| on(found.rule));
-        self.spans.sort_by_key(|found| (found.range.start, usize::MAX - found.range.end));
+        // Wider and more exact ones first, so that the order in which anchors stood does not matter.
+        self.spans.sort_unstable_by_key(|found| {
+            (found.range.start, usize::MAX - found.range.end, u8::MAX - found.rule.rank, found.rule.name)
+        });
         for found in self.spans.drain(..) {
             match spans.last_mut() {
                 Some(last) if found.range.start < last.range.end => {

@@ -81,7 +81,7 @@ fn take(masks: &Masks, bytes: &[u8], at: usize, mut bits: u32, out: &mut Vec<u32
 #[cfg(target_arch = "wasm32")]
 mod wasm {
     use core::arch::wasm32::{
-        i8x16_eq, i8x16_bitmask, i8x16_splat, i8x16_swizzle, u8x16_shr, v128, v128_and, v128_load,
+        i8x16_bitmask, i8x16_eq, i8x16_splat, i8x16_swizzle, u8x16_shr, v128, v128_and, v128_load,
     };
 
     use super::{Masks, take};
@@ -101,18 +101,14 @@ mod wasm {
         let nibble = i8x16_splat(15);
         let zero = i8x16_splat(0);
         let of = |i: usize, block: v128| {
-            v128_and(
-                i8x16_swizzle(low[i], v128_and(block, nibble)),
-                i8x16_swizzle(high[i], u8x16_shr(block, 4)),
-            )
+            v128_and(i8x16_swizzle(low[i], v128_and(block, nibble)), i8x16_swizzle(high[i], u8x16_shr(block, 4)))
         };
         let mut at = from;
         while at + 18 <= bytes.len() && at + 16 <= to {
             let front = bytes[at..at + 18].as_ptr();
             // SAFETY: the slice above is eighteen bytes long, so sixteen can be read at 0, 1 and 2.
-            let (a, b, c) = unsafe {
-                (v128_load(front.cast()), v128_load(front.add(1).cast()), v128_load(front.add(2).cast()))
-            };
+            let (a, b, c) =
+                unsafe { (v128_load(front.cast()), v128_load(front.add(1).cast()), v128_load(front.add(2).cast())) };
             let hit = v128_and(v128_and(of(0, a), of(1, b)), of(2, c));
             let bits = !u32::from(i8x16_bitmask(i8x16_eq(hit, zero))) & 0xffff;
             if bits != 0 {

@@ -1,9 +1,9 @@
 //! Values Terraform marks as sensitive, in `output -json`, state and plan files, and objects that hold their value
 //! under `value`. The mark may stand before or after the value.
 
-use crate::assignment::{self, quote};
 use crate::gate;
 use crate::json;
+use crate::literal::{self, quote};
 use crate::rules::{self, Rule};
 use crate::scan::Scan;
 
@@ -48,7 +48,7 @@ pub(crate) fn valued(scan: &mut Scan<'_>, brace: usize, rule: Rule, any: bool) {
         if at - brace > MAX_OBJECT {
             return;
         }
-        let Some(key) = assignment::literal(scan, at) else { return };
+        let Some(key) = literal::literal(scan, at) else { return };
         let Some(value) = json::colon(scan, key.next) else { return };
         if scan.text.slice(key.start, key.end) == b"value" {
             scan.open(value);

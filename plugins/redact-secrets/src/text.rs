@@ -140,6 +140,7 @@ impl<'a> Text<'a> {
     }
 
     /// Where the run of `class` that begins at `from` ends, at most `max` bytes on.
+    #[inline(never)]
     pub(crate) fn run(&self, from: usize, class: u8, max: usize) -> usize {
         let mut at = from;
         let end = from.saturating_add(max);
@@ -150,6 +151,7 @@ impl<'a> Text<'a> {
     }
 
     /// Where spaces and tabs from `from` end, at most `max` bytes on.
+    #[inline(never)]
     pub(crate) fn blanks(&self, from: usize, max: usize) -> usize {
         let mut at = from;
         while at < from + max && matches!(self.at(at), b' ' | b'\t') {
@@ -159,16 +161,19 @@ impl<'a> Text<'a> {
     }
 
     /// Whether `literal` stands at `at`.
+    #[inline(never)]
     pub(crate) fn starts(&self, at: usize, literal: &[u8]) -> bool {
         literal.iter().enumerate().all(|(offset, &byte)| self.at(at + offset) == byte)
     }
 
     /// Whether `literal` (lower case) stands at `at` in any case.
+    #[inline(never)]
     pub(crate) fn starts_folded(&self, at: usize, literal: &[u8]) -> bool {
         literal.iter().enumerate().all(|(offset, &byte)| self.at(at + offset).to_ascii_lowercase() == byte)
     }
 
     /// Where the line of `at` begins, looking back at most `max` bytes.
+    #[inline(never)]
     pub(crate) fn line_start(&self, at: usize, max: usize) -> usize {
         let floor = at.saturating_sub(max);
         let mut start = at;
@@ -179,6 +184,7 @@ impl<'a> Text<'a> {
     }
 
     /// Where the line of `at` ends (its newline), looking at most `max` bytes on.
+    #[inline(never)]
     pub(crate) fn line_end(&self, at: usize, max: usize) -> usize {
         let mut end = at;
         while end < at + max && !matches!(self.at(end), b'\n' | 0) {

@@ -50,6 +50,7 @@ fn body_end(scan: &mut Scan<'_>, from: usize, body: Body, max: usize) -> usize {
     end.min(from + max)
 }
 
+#[inline(never)]
 fn run_end(scan: &Scan<'_>, from: usize, body: Body, max: usize) -> usize {
     let mut at = from;
     while at < from + max {
@@ -78,6 +79,7 @@ fn begins(scan: &Scan<'_>, start: usize) -> bool {
 }
 
 /// Whether `start` lies in a long run of base64.
+#[inline(never)]
 fn in_blob(scan: &Scan<'_>, start: usize) -> bool {
     start >= BLOB && matches!(scan.text.before(start), b'+' | b'/') && {
         let left = &scan.text.bytes()[start - BLOB..start];
@@ -139,6 +141,7 @@ fn bounded(scan: &Scan<'_>, end: usize) -> bool {
 }
 
 /// Whether a body is a stand-in, a name or a sentence joined by hyphens.
+#[inline(never)]
 fn dull(value: &[u8], token: &Token) -> bool {
     if gate::placeholder(value) {
         return true;
@@ -148,11 +151,11 @@ fn dull(value: &[u8], token: &Token) -> bool {
     let lower = value.iter().any(u8::is_ascii_lowercase);
     match token.sure {
         // Words joined by hyphens, or a run of one kind of letter, is no body of these.
-        Sure::Yes => !digits && !(upper && lower) && !value.iter().all(|&c| is(c, ALNUM)),
-        Sure::Glued => !digits && !(upper && lower),
+        Sure::Yes => !(digits || upper && lower || value.iter().all(|&c| is(c, ALNUM))),
+        Sure::Glued => !(digits || upper && lower),
         Sure::Random => {
             let least = token.min.clamp(8, 12);
-            !gate::random(value, least) && !(gate::hex(value) && value.len() >= 24 && digits)
+            !(gate::random(value, least) || gate::hex(value) && value.len() >= 24 && digits)
         }
     }
 }
@@ -160,7 +163,10 @@ fn dull(value: &[u8], token: &Token) -> bool {
 /// Where a token ends that a terminal wrapped: the line ends right after what is there of it, and the next line goes
 /// on with it. `None` if it was not wrapped.
 fn wrapped(scan: &mut Scan<'_>, start: usize, body: usize, end: usize, token: &Token) -> Option<usize> {
-    if scan.text.at(end) != b'\n' || end == body && token.whole == 0 || token.min == token.max && end - body == token.min {
+    if scan.text.at(end) != b'\n'
+        || end == body && token.whole == 0
+        || token.min == token.max && end - body == token.min
+    {
         return None;
     }
     let class = |byte: u8| in_body(token.body, byte);
@@ -185,6 +191,7 @@ fn wrapped(scan: &mut Scan<'_>, start: usize, body: usize, end: usize, token: &T
 
 /// Follows a token over the lines a terminal folded it into: the first line is long, each further one is of the same
 /// characters throughout, and all but the last are as long as the longest before.
+#[inline(never)]
 fn folded(scan: &Scan<'_>, start: usize, end: usize, class: &dyn Fn(u8) -> bool, max: usize) -> Option<usize> {
     let first = end - scan.text.line_start(end, max);
     if first < WRAP_MIN {
@@ -300,7 +307,11 @@ pub(crate) fn zhipu(scan: &mut Scan<'_>, at: usize) {
     }
     scan.open(start);
     let end = scan.text.run(dot + 1, ALNUM, 64);
-    if end - dot > ZHIPU.1 && end - dot <= 64 && !is(scan.text.at(end), JOIN | DOT) && gate::random(&bytes[dot + 1..end], 12) {
+    if end - dot > ZHIPU.1
+        && end - dot <= 64
+        && !is(scan.text.at(end), JOIN | DOT)
+        && gate::random(&bytes[dot + 1..end], 12)
+    {
         scan.mask(start, end, rules::ZHIPU);
     }
 }

@@ -20,6 +20,7 @@ fn outside(byte: u8) -> bool {
 }
 
 /// `://` at `at`, perhaps with escaped slashes.
+#[inline(never)]
 pub(crate) fn userinfo(scan: &mut Scan<'_>, at: usize) {
     let text = &scan.text;
     let mut scheme = at;
@@ -40,12 +41,7 @@ pub(crate) fn userinfo(scan: &mut Scan<'_>, at: usize) {
         start += 1;
     }
     scan.open(start);
-    if let Some(size) = gate::mask_len(text.slice(start, start + 110))
-        && text.at(start + size) == b'@'
-    {
-        return;
-    }
-    // The user: up to the colon before the password, or the sign before the host.
+    // The user: up to the colon before the password, or the sign before the host. A mask is no user.
     let mut at = start;
     let colon = loop {
         match text.at(at) {
@@ -66,7 +62,10 @@ pub(crate) fn userinfo(scan: &mut Scan<'_>, at: usize) {
     let password = colon + 1;
     // A port and then a path, or nothing, is no password.
     let digits = text.run(password, DIGIT, 6);
-    if digits > password && (matches!(text.at(digits), b'/' | b'?' | b'#' | b',' | b')' | b']' | b':' | b';' | b'.' | b'\\' | b'}') || outside(text.at(digits))) {
+    if digits > password
+        && (matches!(text.at(digits), b'/' | b'?' | b'#' | b',' | b')' | b']' | b':' | b';' | b'.' | b'\\' | b'}')
+            || outside(text.at(digits)))
+    {
         return;
     }
     if text.at(password) == b'/' && text.at(password + 1) == b'/' {
@@ -84,13 +83,14 @@ pub(crate) fn userinfo(scan: &mut Scan<'_>, at: usize) {
         }
         return;
     }
-    if !gate::placeholder(value) && !(value.first() == Some(&b'{') && value.last() == Some(&b'}')) {
+    if !gate::placeholder(value) {
         scan.mask(password, end, rules::URL_PASSWORD);
     }
 }
 
 /// The `@` before the host, for a password that begins at `password`. One that was not percent-encoded may hold `/`,
 /// `?`, `#` and `@`: then the sign must have a host behind it.
+#[inline(never)]
 fn sign(scan: &Scan<'_>, password: usize) -> Option<usize> {
     let text = &scan.text;
     let mut best = None;
@@ -120,11 +120,13 @@ fn sign(scan: &Scan<'_>, password: usize) -> Option<usize> {
 }
 
 /// A user without a password: a token if it looks like one.
+#[inline(never)]
 fn bare(scan: &mut Scan<'_>, start: usize, sign: usize) {
     let end = if scan.text.before(sign) == b'\\' { sign - 1 } else { sign };
     let value = scan.text.slice(start, end);
     let names = value.iter().all(|&c| is(c, LETTER) || matches!(c, b'-' | b'_' | b'.'));
-    let token = value.len() >= MIN_TOKEN && !gate::placeholder(value)
+    let token = value.len() >= MIN_TOKEN
+        && !gate::placeholder(value)
         && (gate::random(value, MIN_TOKEN) || gate::hex(value) && value.len() >= 16 || !names && gate::opaque(value));
     if token {
         scan.mask(start, end, rules::URL_TOKEN);
@@ -132,6 +134,7 @@ fn bare(scan: &mut Scan<'_>, start: usize, sign: usize) {
 }
 
 /// `sig=`, `signature=` or `code=` behind `?` or `&`, with the anchor two letters before the `=`.
+#[inline(never)]
 pub(crate) fn param(scan: &mut Scan<'_>, at: usize) {
     let equals = at + 2;
     let mut start = at;
@@ -151,11 +154,17 @@ pub(crate) fn param(scan: &mut Scan<'_>, at: usize) {
     let value = equals + 1;
     scan.open(value);
     let mut end = value;
-    while end - value < MAX_PARAM && !outside(scan.text.at(end)) && !matches!(scan.text.at(end), b'&' | b'#' | b';' | b'\\' | b')' | b',') {
+    while end - value < MAX_PARAM
+        && !outside(scan.text.at(end))
+        && !matches!(scan.text.at(end), b'&' | b'#' | b';' | b'\\' | b')' | b',')
+    {
         end += 1;
     }
     let secret = scan.text.slice(value, end);
-    if secret.len() >= 8 && (gate::random(secret, 8) || gate::hex(secret) && secret.len() >= 16) && !gate::placeholder(secret) {
+    if secret.len() >= 8
+        && (gate::random(secret, 8) || gate::hex(secret) && secret.len() >= 16)
+        && !gate::placeholder(secret)
+    {
         scan.mask(value, end, rules::URL_PARAM);
     }
 }

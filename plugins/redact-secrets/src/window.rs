@@ -5,10 +5,12 @@ use crate::kubernetes;
 use crate::pem;
 use crate::scan::Scan;
 use crate::terraform;
-use crate::text::{DOT, WORD, is};
+use crate::text::{ALNUM, DOT, WORD, is};
 
 /// The longest beginning of a mask no anchor has seen: the prefix of a token, with what may stand before it.
 const MAX_UNSEEN: usize = 64;
+/// The longest beginning of an encoded secret no anchor has seen.
+const MAX_ENCODED: usize = 12;
 /// Text before the place shown that rules look back at.
 const CONTEXT: usize = 4608;
 /// The same where no line begins: the longest single mask, and what stands before it.
@@ -25,6 +27,13 @@ pub(crate) fn tail(scan: &mut Scan<'_>) {
     }
     // Zero to two bytes of an anchor, and a mask may begin at its first.
     scan.hold(word);
+    // The anchor of an encoded secret stands in the second group of four of its mask.
+    let mut run = bytes.len();
+    let floor = bytes.len().saturating_sub(MAX_ENCODED);
+    while run > floor && (is(bytes[run - 1], ALNUM) || matches!(bytes[run - 1], b'+' | b'/')) {
+        run -= 1;
+    }
+    scan.hold(run);
     if bytes.last() == Some(&b'+') {
         scan.hold(bytes.len() - 1);
     }

@@ -1,0 +1,120 @@
+//! Values that no operator ties to their name: the argument of an option, a line of `.netrc`, SQL, and pairs of `name`
+//! and `value`. Without an operator more must speak for a secret, so that prose stays.
+
+use crate::assignment::{BLANKS, LEAD, Named, Tie, bare, bare_end, opened, quoted, value};
+use crate::gate;
+use crate::name::{self, Strength};
+use crate::rules;
+use crate::scan::Scan;
+use crate::text::{SPACE, is};
+
+/// A value behind a name and blanks only: the argument of an option, a line of `.netrc`, SQL, `npm config set`.
+pub(crate) fn blank(scan: &mut Scan<'_>, named: Named, at: usize) {
+    let first = scan.text.at(at);
+    if matches!(first, 0 | b'\n' | b'-' | b'=' | b'>' | b'<' | b'|' | b'(' | b'{') {
+        return;
+    }
+    if named.option {
+        return value(scan, named, Tie::Blank, at);
+    }
+    if named.strength == Strength::Password && netrc(scan, named) {
+        scan.open(at);
+        let end = bare_end(scan, at, true);
+        if !gate::placeholder(scan.text.slice(at, end)) {
+            scan.mask(at, end, rules::NETRC);
+        }
+        return;
+    }
+    if named.strength >= Strength::Strong && matches!(first, b'"' | b'\'') {
+        if let Some(found) = opened(scan, at) {
+            let value = scan.text.slice(found.start, found.end);
+            if !value.contains(&b' ') && value.len() >= 4 && !value.contains(&b',') {
+                quoted(scan, named, Tie::Blank, found);
+            }
+        }
+        return;
+    }
+    if named.strength == Strength::Password && (scan.text.starts(at, b"is ") || scan.text.starts(at, b"is: ")) {
+        let at = scan.text.blanks(at + 2 + usize::from(scan.text.at(at + 2) == b':'), 2);
+        return value(scan, Named { anchored: false, ..named }, Tie::Blank, at);
+    }
+    scan.open(at);
+    let end = bare_end(scan, at, false);
+    let value = scan.text.slice(at, end);
+    let name = scan.text.slice(named.start, named.end);
+    let long = value.len() >= 16 && gate::opaque(value) && !gate::placeholder(value) && !gate::path(value);
+    if named.strength >= Strength::Strong && long && !name::plain_key(name) {
+        scan.mask(at, end, named.rule());
+    }
+}
+
+/// Whether `password` is that of a `.netrc`: `machine` or `login` stands before it, on its line or the ones above.
+fn netrc(scan: &Scan<'_>, named: Named) -> bool {
+    let floor = named.start.saturating_sub(LEAD * 3);
+    let above = &scan.text.bytes()[floor..named.start];
+    let has = |word: &[u8]| above.windows(word.len()).any(|window| window == word);
+    matches!(scan.text.slice(named.start, named.end), b"password" | b"passwd")
+        && (has(b"machine ") || has(b"default login ") || has(b"machine\t") || has(b"machine\n"))
+        && has(b"login")
+}
+
+/// `name: X` with `value: Y` after it, in JSON, YAML or XML: X names Y. `next` is behind X and its quote.
+pub(crate) fn pair(scan: &mut Scan<'_>, named: Named, next: usize) -> bool {
+    let mut left = named.start - usize::from(named.quoted);
+    while left > 0 && named.start - left < 12 && matches!(scan.text.bytes()[left - 1], b' ' | b'\\' | b'"' | b'\'') {
+        left -= 1;
+    }
+    if !matches!(scan.text.before(left), b':' | b'=') {
+        return false;
+    }
+    left -= 1;
+    while left > 0 && matches!(scan.text.bytes()[left - 1], b' ' | b'\\' | b'"' | b'\'') && named.start - left < 24 {
+        left -= 1;
+    }
+    let word = &scan.text.bytes()[left.saturating_sub(4)..left];
+    if !(word.ends_with(b"name")
+        || word.ends_with(b"Name")
+        || word.ends_with(b"key")
+        || word.ends_with(b"Key")
+        || word.ends_with(b"NAME"))
+    {
+        return false;
+    }
+    let mut at = next;
+    while at - next < 64 && (is(scan.text.at(at), SPACE) || matches!(scan.text.at(at), b',' | b'"' | b'\'' | b'\\')) {
+        at += 1;
+    }
+    if !scan.text.starts_folded(at, b"value") {
+        return false;
+    }
+    at += 5;
+    while let b'"' | b'\'' | b'\\' | b' ' = scan.text.at(at) {
+        at += 1;
+    }
+    if !matches!(scan.text.at(at), b':' | b'=') {
+        return false;
+    }
+    at = scan.text.blanks(at + 1, BLANKS);
+    let named = Named { anchored: true, indented: false, option: false, param: false, ..named };
+    match opened(scan, at) {
+        Some(found) => quoted(scan, named, Tie::Colon, found),
+        None => bare(scan, Named { quoted: true, ..named }, Tie::Colon, at),
+    }
+    true
+}
+
+/// `IDENTIFIED BY 'password'`, with the anchor on `FIE`.
+pub(crate) fn identified(scan: &mut Scan<'_>, at: usize) {
+    let Some(start) = at.checked_sub(6) else { return };
+    if !scan.text.starts_folded(start, b"identified by ") {
+        return;
+    }
+    let value = scan.text.blanks(start + 14, BLANKS);
+    if crate::literal::quote(scan, value).is_none() {
+        return;
+    }
+    let Some(found) = opened(scan, value) else { return };
+    if !gate::placeholder(scan.text.slice(found.start, found.end)) {
+        scan.mask(found.start, found.end, rules::PASSWORD);
+    }
+}
