@@ -72,6 +72,8 @@ const END_BONUS: u8 = 9;
 const TRACE: usize = 40;
 /// What a failure is worth less when the step that failed had ended before it: it comes from cleaning up.
 const AFTERWARDS: u8 = 24;
+/// How many lines below a warning its place may stand.
+const PLACE_BELOW: usize = 2;
 /// How a CI system begins a step.
 const STEP: &[u8] = b"##[group]Run ";
 /// The same for further ones of its kind.
@@ -131,6 +133,7 @@ pub fn recognised(records: &[Record]) -> bool {
 #[must_use]
 pub fn rank(records: &mut [Record], text: &str, failed: bool) -> Ranked {
     demote_scripts(records, text);
+    places_of_warnings(records);
     let mut ranked = Ranked { weights: records.iter().map(|r| own(r.shape.class)).collect(), ..Ranked::default() };
     let anchors = anchors(records, text, &mut ranked);
     summaries(records, &mut ranked.weights, failed);
@@ -171,6 +174,20 @@ fn demote_scripts(records: &mut [Record], text: &str) {
             Class::Command if body.starts_with(STEP) => inside = true,
             Class::Info if body.starts_with(b"##[endgroup]") => inside = false,
             _ if inside => record.shape.class = Class::Info,
+            _ => {}
+        }
+    }
+}
+
+/// The place of a warning (`--> file:line:column` below it) tells nothing without the warning, and is worth no more.
+fn places_of_warnings(records: &mut [Record]) {
+    let mut warning = None;
+    for (at, record) in records.iter_mut().enumerate() {
+        match record.shape.class {
+            Class::Warn => warning = Some(at),
+            Class::Located if warning.is_some_and(|warning| at - warning <= PLACE_BELOW) => {
+                record.shape.class = Class::Plain;
+            }
             _ => {}
         }
     }
