@@ -9,8 +9,8 @@ use crate::text::{ALNUM, B64, SPACE, is};
 pub(crate) const MAX_BLOCK: usize = 24 * 1024;
 /// Longest label between the dashes.
 const MAX_LABEL: usize = 64;
-/// A line of a key has at least this many characters, unless it is the last.
-const FULL: usize = 32;
+/// A line of a key has at least this many characters, unless it is the last. Tools fold at 64 or 70, terminals earlier.
+const FULL: usize = 20;
 /// Longest line of a key, with what stands before it.
 const MAX_LINE: usize = 160;
 /// Longest text before the lines of a key.

@@ -140,6 +140,9 @@ fn bounded(scan: &Scan<'_>, end: usize) -> bool {
     !is(scan.text.at(end), ALNUM)
 }
 
+/// Letters and digits without a break, this many, are a body behind any prefix, however little they look like chance.
+const SOLID: usize = 20;
+
 /// Whether a body is a stand-in, a name or a sentence joined by hyphens.
 #[inline(never)]
 fn dull(value: &[u8], token: &Token) -> bool {
@@ -152,10 +155,12 @@ fn dull(value: &[u8], token: &Token) -> bool {
     match token.sure {
         // Words joined by hyphens, or a run of one kind of letter, is no body of these.
         Sure::Yes => !(digits || upper && lower || value.iter().all(|&c| is(c, ALNUM))),
-        Sure::Glued => !(digits || upper && lower),
+        // A body of exactly the promised length is one, whatever it is made of.
+        Sure::Glued => !(digits || upper && lower || value.len() == token.whole),
         Sure::Random => {
             let least = token.min.clamp(8, 12);
-            !(gate::random(value, least) || gate::hex(value) && value.len() >= 24 && digits)
+            let solid = value.len() >= SOLID && digits && value.iter().all(|&c| is(c, ALNUM));
+            !(solid || gate::random(value, least) || gate::hex(value) && value.len() >= 24 && digits)
         }
     }
 }
