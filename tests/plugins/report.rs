@@ -379,7 +379,7 @@ fn a_plugin_that_traps_when_it_starts_says_where() {
       wanted: none
       offered: none
       it trapped in describe
-      next: `hermes plugins test` shows the plugin's log; report it to its author
+      next: `hermes plugins test -v` shows the plugin's log; report it to its author
     ");
 }
 
@@ -391,7 +391,7 @@ fn a_loop_in_configure_is_ended() {
       wanted: none
       offered: none
       configure did not return within 1s of CPU time
-      next: `hermes plugins test` shows the plugin's log; report it to its author
+      next: `hermes plugins test -v` shows the plugin's log; report it to its author
     ");
 }
 
@@ -403,7 +403,7 @@ fn memory_without_end_is_refused() {
       wanted: none
       offered: none
       configure needs more memory than its limit of 67108864 bytes
-      next: `hermes plugins test` shows the plugin's log; report it to its author
+      next: raise memory_bytes in the plugin's [plugins.NAME.limits] of config.toml, or report it to its author
     ");
 }
 
@@ -415,7 +415,7 @@ fn a_plugin_that_traps_in_each_call_does_not_load() {
       wanted: none
       offered: none
       it trapped in redact
-      next: `hermes plugins test` shows the plugin's log; report it to its author
+      next: `hermes plugins test -v` shows the plugin's log; report it to its author
     ");
 }
 
@@ -429,7 +429,7 @@ fn refused_settings_show_the_plugins_word_and_not_its_message() {
       wanted: none
       offered: none
       it refuses its settings: bad-settings
-      next: correct [plugins.refuses-settings.settings] in config.toml; `hermes plugins test` shows what the plugin says
+      next: correct [plugins.refuses-settings.settings] in config.toml; `hermes plugins why refuses-settings -v` shows what the plugin says
     ");
 }
 
@@ -443,7 +443,7 @@ fn a_failed_self_test_shows_the_plugins_word_and_not_its_message() {
       wanted: none
       offered: none
       its self-test failed: broken
-      next: `hermes plugins test` shows what the plugin says; report it to its author
+      next: `hermes plugins test -v` shows what the plugin says; report it to its author
     ");
 }
 

@@ -107,7 +107,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Config, ConfigError> {
     let config: Config = toml::from_str(text).map_err(|error| explain(path, text, error))?;
     config.validate().map_err(|bad| ConfigError::BadValue {
         path: path.to_owned(),
-        line: line_of(text, span_of(document.get_ref(), bad.key)),
+        line: line_of(text, span_of(document.get_ref(), &bad.key)),
         key: bad.key.to_owned(),
         reason: bad.rule,
     })?;

@@ -104,6 +104,12 @@ pub struct OutputConfig {
 pub const RING_BYTES_MIN: u64 = 64 * 1024;
 /// The largest ring for one process (design: 8 MiB by default, to 64 MiB).
 pub const RING_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// The least processor time of a call: two ticks of the clock that keeps it.
+pub const CALL_MIN: Duration = Duration::from_millis(10);
+/// The least memory: what the smallest Rust component starts with (1.1 MiB), rounded up.
+pub const MEMORY_BYTES_MIN: u64 = 2 * 1024 * 1024;
+/// The least a call may return: the findings of a few masks.
+pub const OUTPUT_BYTES_MIN: u64 = 4096;
 /// The smallest reply that can hold a notice and a line.
 pub const REPLY_BYTES_MIN: u64 = 1024;
 
@@ -135,7 +141,7 @@ impl Default for TerminalConfig {
 #[error("{key} = {value}: {rule}")]
 pub struct BadValue {
     /// The key, with its section.
-    pub key: &'static str,
+    pub key: String,
     /// The value given.
     pub value: String,
     /// What it must be.
@@ -151,16 +157,36 @@ impl Config {
         let ring = self.output.ring_bytes;
         if !(RING_BYTES_MIN..=RING_BYTES_MAX).contains(&ring) {
             let rule = format!("must be between {RING_BYTES_MIN} and {RING_BYTES_MAX} bytes");
-            return Err(BadValue { key: "output.ring_bytes", value: ring.to_string(), rule });
+            return Err(BadValue { key: "output.ring_bytes".to_owned(), value: ring.to_string(), rule });
         }
         let reply = self.output.reply_bytes;
         if !(REPLY_BYTES_MIN..=RING_BYTES_MAX).contains(&reply) {
             let rule = format!("must be between {REPLY_BYTES_MIN} and {RING_BYTES_MAX} bytes");
-            return Err(BadValue { key: "output.reply_bytes", value: reply.to_string(), rule });
+            return Err(BadValue { key: "output.reply_bytes".to_owned(), value: reply.to_string(), rule });
         }
         if !self.terminal.shell.starts_with('/') {
             let rule = "must be an absolute path, as in '/bin/bash'".to_owned();
-            return Err(BadValue { key: "terminal.shell", value: self.terminal.shell.clone(), rule });
+            return Err(BadValue { key: "terminal.shell".to_owned(), value: self.terminal.shell.clone(), rule });
+        }
+        self.plugins.iter().try_for_each(|(name, plugin)| plugin.limits.validate(name))
+    }
+}
+
+impl PluginLimitsConfig {
+    /// Checks the limits of the plugin `name`: with less than these no plugin can answer, and all output is withheld.
+    fn validate(&self, name: &PluginName) -> Result<(), BadValue> {
+        let wrong = |key: &str, value: String, rule: String| {
+            Err(BadValue { key: format!("plugins.{name}.limits.{key}"), value, rule })
+        };
+        if let Some(call) = self.call.filter(|call| *call < CALL_MIN) {
+            let rule = format!("must be at least {}", crate::duration::display(CALL_MIN));
+            return wrong("call", crate::duration::display(call), rule);
+        }
+        if let Some(memory) = self.memory_bytes.filter(|memory| *memory < MEMORY_BYTES_MIN) {
+            return wrong("memory_bytes", memory.to_string(), format!("must be at least {MEMORY_BYTES_MIN} bytes"));
+        }
+        if let Some(output) = self.output_bytes.filter(|output| *output < OUTPUT_BYTES_MIN) {
+            return wrong("output_bytes", output.to_string(), format!("must be at least {OUTPUT_BYTES_MIN} bytes"));
         }
         Ok(())
     }

@@ -80,7 +80,9 @@ pub(crate) fn reveal_held(eyes: &Eyes<'_>, held: &Held<'_>, seen: u64, limits: &
     match view(eyes, held, &mut report) {
         Ok((text, gap)) => {
             let done = cut::cut(text, gap.as_ref(), limits);
-            Revealed { text: visible::seal(done.text), report, cut: done.cut, output_bytes: seen }
+            // What was never kept is not shown either.
+            let cut = done.cut || gap.is_some();
+            Revealed { text: visible::seal(done.text), report, cut, output_bytes: seen }
         }
         Err(withheld) => withhold(report, withheld, seen),
     }

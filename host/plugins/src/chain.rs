@@ -12,6 +12,7 @@ use hermes_model::hook::Hook;
 use hermes_model::report::Withheld;
 use hermes_output::policy::{Findings, Policy, Transformed, Window};
 
+use crate::instance::Ended;
 use crate::live::{Live, NoAnswer};
 
 /// A plugin that should be in force and is not.
@@ -38,11 +39,26 @@ pub struct Chain {
 }
 
 impl Chain {
+    /// A redactor that is in force and had no answer for this text.
+    fn unanswered(name: &str, no: &NoAnswer) -> Withheld {
+        let code = no.word();
+        let message = match no {
+            NoAnswer::Quarantined => return Self::refuse(name, code),
+            NoAnswer::Ended(Ended::Timeout | Ended::HostTimeout) => format!(
+                "redactor {name} did not answer in time, so this text is not shown; try again, or raise its limits in \
+                 [plugins.{name}.limits] of config.toml"
+            ),
+            NoAnswer::Ended(_) => format!(
+                "redactor {name} broke down over this text ({code}), so it is not shown; report it to the plugin's author"
+            ),
+            NoAnswer::Failure(_) => format!("redactor {name} has no answer for this text ({code}), so it is not shown"),
+        };
+        Withheld { plugin: name.to_owned(), code: code.to_owned(), message }
+    }
+
+    /// A plugin that must be in force and is not.
     fn refuse(name: &str, code: &str) -> Withheld {
         let message = match code {
-            "timeout" | "host-timeout" => {
-                format!("redactor {name} did not answer in time; the output is kept, ask again")
-            }
             "quarantined" => {
                 format!(
                     "redactor {name} failed too often and is quarantined; `hermes plugins why {name}` says until when"
@@ -112,7 +128,7 @@ impl Policy for Chain {
         for live in &self.redactors {
             let found = live
                 .call(async |instance| instance.scan(context, window).await)
-                .map_err(|no| Self::refuse(live.name.as_str(), no.word()))?;
+                .map_err(|no| Self::unanswered(live.name.as_str(), &no))?;
             united.spans.extend(found.spans);
             united.show_until = united.show_until.min(found.show_until);
             united.need_from = united.need_from.min(found.need_from);

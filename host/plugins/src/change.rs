@@ -18,7 +18,7 @@ use crate::examined::Examined;
 use crate::generation::{BUNDLED, ChangeError, Entry, Generation, Store, StoreError};
 use crate::load::Loader;
 use crate::problem::Problem;
-use crate::registry::store_of;
+use crate::registry::{missing_grants, store_of};
 use crate::strikes::Book;
 
 /// Why a change was not made. Everything is as it was.
@@ -125,6 +125,11 @@ impl<'a> Editor<'a> {
             && !install.source.exists()
             && bundled::component(&name).is_some()
         {
+            if let (Some(wanted), Some((_, found))) = (install.digest, bundled::component(&name))
+                && wanted != found
+            {
+                return Err(EditError::Digest { wanted, found });
+            }
             return self.install_bundled(name);
         }
         let source = author::read_source(&install.source)?;
@@ -135,11 +140,13 @@ impl<'a> Editor<'a> {
             }
         }
         let config = self.config_of(&source, install);
-        let examined = self.loader.examine(&source.packed, None, &Map::new(), &config);
+        let mut examined = self.loader.examine(&source.packed, None, &Map::new(), &config);
         let name = self.name_of(&source, install, &examined)?;
         if !examined.problems.is_empty() && !install.allow_broken {
             return Err(EditError::Broken { name, verb: "installed", problems: examined.problems });
         }
+        // It loads, and yet is not in force: that is said now, and not only by `list`.
+        examined.problems.extend(missing_grants(examined.manifest.as_ref(), &[]));
         let path = std::path::absolute(&install.source).unwrap_or_else(|_| install.source.clone());
         let entry = Entry {
             name: name.clone(),
@@ -289,6 +296,11 @@ impl<'a> Editor<'a> {
     /// One is not installed or named twice.
     pub fn order(&self, names: &[PluginName]) -> Result<Generation, EditError> {
         let words = names.iter().map(PluginName::as_str).collect::<Vec<_>>().join(" ");
+        let current = self.store.current()?;
+        let in_place = current.plugins.iter().map(|entry| &entry.name).zip(names).all(|(now, wanted)| now == wanted);
+        if in_place && names.len() <= current.plugins.len() {
+            return Ok(current);
+        }
         self.change(&format!("order {words}"), None, |plugins| {
             let mut ordered = Vec::with_capacity(plugins.len());
             for name in names {

@@ -16,7 +16,7 @@ use crate::engine::{self, Engine};
 use crate::guest::{CpuBudget, Guest};
 use crate::limits::{CALLS_PER_INSTANCE, Limits, SPANS_MAX};
 use crate::patterns::Declared;
-use crate::problem::safe_word;
+use crate::problem::{safe_rule, safe_word};
 
 /// The exports of one hook, looked up once for a component.
 #[derive(Clone)]
@@ -332,7 +332,12 @@ impl Instance {
             spans: found
                 .spans
                 .into_iter()
-                .map(|span| Span { start: span.start as usize, end: span.end as usize, rule: span.rule })
+                .map(|span| {
+                    let (start, end) = (span.start as usize, span.end as usize);
+                    // A place that is none says nothing of what is masked: then all of the text counts.
+                    let masked = window.text.get(start..end).unwrap_or(window.text);
+                    Span { start, end, rule: safe_rule(&span.rule, masked).to_owned() }
+                })
                 .collect(),
             show_until: found.show_until as usize,
             need_from: found.need_from as usize,

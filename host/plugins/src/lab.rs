@@ -24,7 +24,7 @@ use crate::live::Live;
 use crate::load::Loader;
 use crate::manifest::{Canary, Expect, Manifest};
 use crate::problem::Problem;
-use crate::registry::Api;
+use crate::registry::{Api, missing_grants};
 use crate::strikes::Book;
 use crate::{check, trial};
 
@@ -121,13 +121,15 @@ pub fn check(path: &Path, cache_dir: &Path) -> Result<CheckReport, LabError> {
     let (examined, name, _) = examine(path, cache_dir, Metering::Epoch)?;
     let surface = examined.surface.as_ref();
     let (hook, host) = surface.map(check::tracks_of).unwrap_or_default();
+    let mut problems = examined.problems;
+    problems.extend(missing_grants(examined.manifest.as_ref(), &[]));
     Ok(CheckReport {
         name,
         version: examined.manifest.as_ref().map(|manifest| manifest.version.to_string()),
-        ok: examined.problems.is_empty(),
+        ok: problems.is_empty(),
         hooks: surface.map(check::hooks_of).unwrap_or_default(),
         api: Api { hook, host },
-        problems: examined.problems,
+        problems,
         log: examined.log,
     })
 }
@@ -142,6 +144,7 @@ pub fn test(path: &Path, cache_dir: &Path) -> Result<TestReport, LabError> {
     let (mut examined, name, loader) = examine(path, cache_dir, Metering::Epoch)?;
     let cold_ms = Some((started.elapsed().as_secs_f64() * 1e5).round() / 100.0);
     let mut cases: Vec<Case> = vec![loads(&examined)];
+    cases.extend(without_canary(&examined));
     cases.extend(examined.canaries.iter().map(|canary| Case {
         name: format!("canary: {}", canary.name),
         ok: canary.ok,
@@ -184,6 +187,18 @@ fn loads(examined: &Examined) -> Case {
         ok: first.is_none(),
         message: first.map(|problem| format!("{}: {} ({})", problem.code, problem.message, problem.next)),
     }
+}
+
+/// A hook that no canary asks anything could do nothing and still pass.
+fn without_canary(examined: &Examined) -> Option<Case> {
+    let manifest = examined.manifest.as_ref()?;
+    let asked = |hook: &Hook| manifest.canaries.iter().any(|canary| of(canary) == *hook);
+    let unasked = manifest.hooks.iter().find(|hook| !asked(hook))?;
+    Some(Case {
+        name: format!("{unasked}: a canary asks it something"),
+        ok: false,
+        message: Some("add a [[canary]] to plugin.toml: without one nothing shows that the hook works".to_owned()),
+    })
 }
 
 /// A policy of one redactor.

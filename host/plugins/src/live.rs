@@ -154,7 +154,7 @@ impl Live {
                 Err(NoAnswer::Failure(code))
             }
             Err(CallError::Ended(ended)) => {
-                tracing::warn!(plugin = %self.name, ended = ended.word(), "a call was ended");
+                tracing::debug!(plugin = %self.name, ended = ended.word(), "a call was ended");
                 // A full pool is the host's trouble, not the plugin's.
                 if ended != Ended::Instances {
                     self.turn(Event::Strike(ended.word()));

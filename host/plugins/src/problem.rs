@@ -150,6 +150,24 @@ pub fn safe_word(word: &str) -> &str {
     if shaped { word } else { "failure" }
 }
 
+/// The rule that stands in a mask where the redactor's own cannot.
+pub const RULE_FALLBACK: &str = "secret";
+
+/// The shortest rule that could be a part of what it masks by more than chance.
+const TELLING: usize = 4;
+
+/// The rule a redactor gave, if it is a word and not a piece of what it masks; [`RULE_FALLBACK`] otherwise. A mask says
+/// nothing of the secret. What a token begins with may name its rule, since it is the same in all of them (`glpat`), as
+/// long as it is not all of what is masked.
+pub fn safe_rule<'a>(rule: &'a str, masked: &str) -> &'a str {
+    let shaped = !rule.is_empty()
+        && rule.len() <= WORD_MAX
+        && rule.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    let inside = masked.to_ascii_lowercase().find(rule);
+    let telling = rule.len() >= TELLING && inside.is_some_and(|at| at > 0 || rule.len() == masked.len());
+    if shaped && !telling { rule } else { RULE_FALLBACK }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +176,16 @@ mod tests {
     fn json_uses_the_same_word_as_the_list() {
         for code in [Code::MissingFile, Code::ImportTooNew, Code::NoHooks, Code::Quarantined, Code::InvalidWasm] {
             assert_eq!(serde_json::to_string(&code).unwrap(), format!("\"{}\"", code.word()));
+        }
+    }
+
+    #[test]
+    fn a_rule_says_nothing_of_what_it_masks() {
+        assert_eq!(safe_rule("github-pat", "ghp_abcdef"), "github-pat");
+        assert_eq!(safe_rule("id", "id-4711"), "id");
+        assert_eq!(safe_rule("glpat", "glpat-4f7Qx9"), "glpat");
+        for (rule, masked) in [("hunter2", "password Hunter2!"), ("hunter2", "hunter2"), ("Ticket", "x"), ("env:TOKEN", "x"), ("", "x")] {
+            assert_eq!(safe_rule(rule, masked), RULE_FALLBACK, "{rule}");
         }
     }
 

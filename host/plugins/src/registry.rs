@@ -227,7 +227,14 @@ impl Plugins {
 
     /// Why output is withheld as things stand, if it is.
     pub fn withheld(&self) -> Vec<(String, String)> {
-        self.chain.withheld_by.iter().map(|absent| (absent.name.clone(), absent.code.clone())).collect()
+        let absent = self.chain.withheld_by.iter().map(|absent| (absent.name.clone(), absent.code.clone()));
+        let quarantined = self.chain.redactors.iter().filter(|live| live.standing().is_quarantined());
+        absent.chain(quarantined.map(|live| (live.name.to_string(), State::Quarantined.word().to_owned()))).collect()
+    }
+
+    /// How many redactors are in force. With none, and nothing withheld, secrets are shown as they are.
+    pub fn redactors(&self) -> usize {
+        self.chain.redactors.len()
     }
 }
 
@@ -358,7 +365,7 @@ fn bytes_of(store: &Store, entry: &Entry, installed: &mut Installed) -> Option<V
 }
 
 /// What a plugin asks for and was not granted.
-fn missing_grants(manifest: Option<&Manifest>, granted: &[String]) -> Vec<Problem> {
+pub(crate) fn missing_grants(manifest: Option<&Manifest>, granted: &[String]) -> Vec<Problem> {
     let asked = manifest.map(|manifest| manifest.permissions.as_slice()).unwrap_or_default();
     asked
         .iter()

@@ -47,6 +47,12 @@ pub(crate) fn effective(
     Ok(Value::Object(settings).to_string())
 }
 
+/// Whether the plugin can be without settings: its schema asks for none that has no default.
+pub(crate) fn may_be_default(manifest: &Manifest) -> bool {
+    let Some(schema) = &manifest.settings else { return true };
+    jsonschema::validator_for(schema).is_ok_and(|validator| validator.is_valid(&Value::Object(Map::new())))
+}
+
 fn json(value: &SettingValue) -> Value {
     match value {
         SettingValue::Bool(value) => Value::Bool(*value),

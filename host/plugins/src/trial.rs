@@ -17,10 +17,14 @@ use crate::instance::{CallError, Decided, Ended, Instance, Pre};
 use crate::limits::{Limits, START_MAX};
 use crate::manifest::{Canary, Expect, Manifest, VerdictKind};
 use crate::patterns::PatternSets;
-use crate::problem::{Code, Problem, safe_word};
+use crate::problem::{Code, Problem};
+use crate::settings;
 
 /// The text of the call a hook gets when no canary asks it anything.
 const PROBE: &str = "hermes asks whether this plugin answers.\n";
+
+/// Settings that leave everything as it is by default.
+const DEFAULT_SETTINGS: &str = "{}";
 
 /// Runs the trial of every hook; the plugin, if all went well.
 pub(crate) fn run(
@@ -45,8 +49,22 @@ pub(crate) fn run(
         };
         ready.patterns = described.patterns;
         ready.counters = described.counters;
-        let results = engine.drive(canaries(&mut instance, hook, &manifest, &limits));
-        found.log.extend(instance.log().take().0);
+        // Canaries say what the plugin does by default, so they are not asked of an instance set otherwise, unless the
+        // plugin cannot be without its settings.
+        let mut other = None;
+        if ready.settings != DEFAULT_SETTINGS && settings::may_be_default(&manifest) {
+            match engine.drive(start(engine, &pre, limits, &manifest, DEFAULT_SETTINGS)) {
+                Ok((instance, _)) => other = Some(instance),
+                Err((problem, log)) => {
+                    found.problems.push(problem);
+                    found.log.extend(log);
+                    continue;
+                }
+            }
+        }
+        let shown = other.as_mut().unwrap_or(&mut instance);
+        let results = engine.drive(canaries(shown, hook, &manifest, &limits));
+        found.log.extend(shown.log().take().0);
         match results {
             Ok(results) => {
                 let alive = results.iter().all(|(_, ended)| ended.is_none());
@@ -56,7 +74,8 @@ pub(crate) fn run(
                     }
                     found.canaries.push(result);
                 }
-                ready.hooks.push(ReadyHook { hook, pre, limits, warm: alive.then_some(instance) });
+                let warm = (alive || other.is_some()).then_some(instance);
+                ready.hooks.push(ReadyHook { hook, pre, limits, warm });
             }
             Err(problem) => found.problems.push(problem),
         }
@@ -108,8 +127,8 @@ async fn start(
         Err(CallError::Failure(failure)) => {
             let message = format!("it refuses its settings: {}", failure.code);
             let next = format!(
-                "correct [plugins.{}.settings] in config.toml; `hermes plugins test` shows what the plugin says",
-                manifest.name
+                "correct [plugins.{}.settings] in config.toml; `hermes plugins why {} -v` shows what the plugin says",
+                manifest.name, manifest.name
             );
             let mut error = with_log(Problem::new(Code::ConfigInvalid, "configure", message, next));
             error.1.push((tracing::Level::ERROR, said("configure", &failure.message)));
@@ -121,7 +140,7 @@ async fn start(
         Err(CallError::Ended(error)) => return Err(with_log(ended_problem("self-test", error, &limits))),
         Err(CallError::Failure(failure)) => {
             let message = format!("its self-test failed: {}", failure.code);
-            let next = "`hermes plugins test` shows what the plugin says; report it to its author";
+            let next = "`hermes plugins test -v` shows what the plugin says; report it to its author";
             let mut error = with_log(Problem::new(Code::SelfTest, "self-test", message, next));
             error.1.push((tracing::Level::ERROR, said("self-test", &failure.message)));
             return Err(error);
@@ -142,7 +161,7 @@ fn word(text: &str) -> &str {
 }
 
 fn ended_problem(what: &str, ended: Ended, limits: &Limits) -> Problem {
-    let next = "`hermes plugins test` shows the plugin's log; report it to its author";
+    let next = "`hermes plugins test -v` shows the plugin's log; report it to its author";
     match ended {
         Ended::Trap => Problem::new(Code::StartTrap, what, format!("it trapped in {what}"), next),
         Ended::Timeout | Ended::HostTimeout => Problem::new(
@@ -155,7 +174,7 @@ fn ended_problem(what: &str, ended: Ended, limits: &Limits) -> Problem {
             Code::Limits,
             what,
             format!("{what} needs more memory than its limit of {} bytes", limits.memory_bytes),
-            next,
+            "raise memory_bytes in the plugin's [plugins.NAME.limits] of config.toml, or report it to its author",
         ),
         Ended::Output => Problem::new(
             Code::Limits,
@@ -242,7 +261,7 @@ async fn probe(instance: &mut Instance, hook: Hook, limits: &Limits) -> Result<(
             Code::SelfTest,
             hook.name(),
             format!("it has no answer for a plain text: {}", failure.code),
-            "`hermes plugins test` shows what the plugin says; report it to its author",
+            "`hermes plugins test -v` shows what the plugin says; report it to its author",
         )),
     }
 }
@@ -260,7 +279,7 @@ pub(crate) async fn show(instance: &mut Instance, canary: &Canary) -> (CanaryRes
                 if let Some(wrong) = wrong_span(&canary.text, &found) {
                     return (false, wrong);
                 }
-                let mut got: Vec<String> = found.spans.iter().map(|span| safe_word(&span.rule).to_owned()).collect();
+                let mut got: Vec<String> = found.spans.into_iter().map(|span| span.rule).collect();
                 got.sort();
                 got.dedup();
                 (got == expected, rules_words(&got))

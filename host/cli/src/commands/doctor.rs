@@ -8,6 +8,7 @@ use hermes_home::home::{Home, Origin};
 use hermes_home::{cache, config};
 use hermes_model::config::Config;
 use hermes_model::exit;
+use hermes_model::suggest;
 use hermes_plugins::cache::CompileCache;
 use hermes_plugins::engine::{Allocation, Engine, EngineError, Metering};
 use hermes_plugins::registry::{Depth, OpenError, Plugins, Row, State};
@@ -185,8 +186,18 @@ fn plugin_checks(plugins: &Plugins, config: &Config, checks: &mut Vec<Check>) {
         }
     }));
     let withheld = plugins.withheld();
+    for name in config.plugins.keys().filter(|name| rows.iter().all(|row| row.name != name.as_str())) {
+        let known: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+        let message = format!("[plugins.{name}] names no installed plugin{}", suggest::hint(name.as_str(), &known));
+        checks.push(Check::warn("config", message, "correct the name, or install the plugin"));
+    }
     checks.push(match withheld.first() {
-        None => Check::ok("output", "is released"),
+        None if plugins.redactors() == 0 => Check::warn(
+            "output",
+            "is released as it is: no redactor is in force",
+            "`hermes plugins enable redact-secrets`, or install a redactor",
+        ),
+        None => Check::ok("output", "is released, redacted"),
         Some((name, code)) => {
             let next = "see the check of this plugin above; `hermes plugins rollback` undoes the last change";
             Check::fail("output", format!("all of it is withheld: {name} ({code})"), next)
@@ -201,6 +212,9 @@ fn plugin_check(row: &Row) -> Check {
     match (row.state, row.problems.first()) {
         (State::Loaded, _) => Check::ok(name, format!("loaded{version}")),
         (State::Disabled, _) => Check::ok(name, "disabled"),
+        (state, Some(problem)) if state.word() == problem.code.word() => {
+            Check::fail(name, format!("{}: {}", state.word(), problem.message), problem.next.as_str())
+        }
         (state, Some(problem)) => {
             Check::fail(name, format!("{}, {}: {}", state.word(), problem.code, problem.message), problem.next.as_str())
         }

@@ -5,6 +5,7 @@ use hermes_model::hook::Hook;
 use hermes_plugins::change::{Changed, Editor};
 use hermes_plugins::examined::Examined;
 use hermes_plugins::generation::Generation;
+use hermes_plugins::problem::Code;
 use hermes_plugins::problem::Problem;
 use hermes_plugins::registry::store_of;
 use serde::Serialize;
@@ -115,6 +116,9 @@ fn warn_of_broken(done: &Done, examined: &Examined, printer: &Printer) {
     let name = name.map_or("the plugin", |name| name.as_str());
     for problem in &examined.problems {
         printer.warn(&format!("{}: {}\n  next: {}", problem.code, problem.message, problem.next));
+    }
+    if examined.problems.iter().all(|problem| problem.code == Code::NeedsGrant) {
+        return;
     }
     printer.warn(&format!("{name} cannot load and is published all the same: {}", effect(examined)));
 }

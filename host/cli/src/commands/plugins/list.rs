@@ -51,12 +51,20 @@ pub(crate) fn run(args: &ListArgs, global: &Global, printer: &Printer) -> Result
         let footer = format!("generation {}, home {home} ({}{missing})", plugins.generation(), place.home.origin());
         printer.line("");
         printer.line(&printer.paint(Tone::Faint, &footer));
+        if plugins.redactors() == 0 && plugins.withheld().is_empty() {
+            let text = "No redactor is in force: secrets are shown as they are";
+            printer.line(&printer.paint(Tone::Bad, text));
+        }
         for (name, code) in plugins.withheld() {
-            let verb = if code == "not-installed" { "install" } else { "why" };
-            let text = format!("All output is withheld now: {name} ({code}); see `hermes plugins {verb} {name}`");
+            let next = match code.as_str() {
+                "not-installed" => "install it: the policy requires it".to_owned(),
+                _ => format!("see `hermes plugins why {name}`"),
+            };
+            let text = format!("All output is withheld now: {name} ({code}); {next}");
             printer.line(&printer.paint(Tone::Bad, &text));
         }
     }
-    let well = rows.iter().all(|row| !row.enabled || row.state == State::Loaded);
+    let loaded = rows.iter().all(|row| !row.enabled || row.state == State::Loaded);
+    let well = loaded && plugins.withheld().is_empty();
     Ok(if args.strict && !well { exit::FAILED } else { exit::OK })
 }
