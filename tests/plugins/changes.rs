@@ -236,3 +236,12 @@ fn a_damaged_or_open_cache_is_never_a_plugins_fault() {
     fs::set_permissions(cache.path().join("hermes"), PermissionsExt::from_mode(0o777)).unwrap();
     assert_eq!(shown(&home), "a [REDACTED:sekrit]\n");
 }
+
+#[test]
+fn a_bundled_plugin_with_another_digest_is_refused() {
+    let home = TestHome::new();
+    let wrong = format!("sha256:{}", "0".repeat(64));
+    let refused = home.run(["plugins", "install", "redact-secrets", "--digest", &wrong]).expect(1);
+    assert!(refused.stderr.contains(&wrong), "{refused:?}");
+    assert!(!home.root().exists());
+}

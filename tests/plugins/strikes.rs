@@ -24,6 +24,8 @@ fn five_traps_quarantine_a_plugin_over_separate_runs_and_enabling_forgives_it() 
     let next = row["problems"][0]["next"].as_str().unwrap();
     assert!(next.contains("hermes plugins enable traps-on-text"), "{next}");
     drop(home.run(["plugins", "list", "--strict"]).expect(1));
+    assert!(home.run(["plugins", "list"]).expect(0).stdout.contains("All output is withheld now"));
+    assert!(home.run(["doctor"]).expect(1).all().contains("all of it is withheld"));
     // What it would have been asked about is withheld, even a text it could have answered.
     assert_eq!(view(&home, "plain"), "[output withheld: traps-on-text: quarantined]");
 

@@ -124,3 +124,31 @@ fn a_required_plugin_whose_canary_fails_withholds() {
     let run = home.run(["run", "--view", "--", "echo", SHOWN]).expect(0);
     assert_eq!(run.stdout.trim_end(), "[output withheld: good-transform: canary]");
 }
+
+#[test]
+fn a_setting_that_changes_what_a_canary_shows_does_not_withhold() {
+    let home = TestHome::new();
+    home.configure("[plugins.redact-secrets.settings]\ndisable = [\"github-pat\"]\n");
+    assert_eq!(home.row("redact-secrets")["state"], "loaded");
+    let token = format!("ghp_{}", "Zq8xPl0aMn3vKc7dRt5yWb2eHu9jLs4gTf6k");
+    let shown = home.run(["run", "--view", "--", "echo", &token, "password=hunter2"]).expect(0).stdout;
+    assert!(shown.contains(&token) && !shown.contains("hunter2"), "the setting is not in force: {shown}");
+}
+
+#[test]
+fn a_strict_list_fails_while_a_required_plugin_is_not_in_force() {
+    let home = TestHome::new();
+    home.configure("[policy]\nrequired = [\"redact-secrets\"]\n");
+    drop(home.run(["plugins", "list", "--strict"]).expect(0));
+    drop(home.run(["plugins", "disable", "redact-secrets"]).expect(0));
+    drop(home.run(["plugins", "list", "--strict"]).expect(1));
+    drop(home.run(["doctor"]).expect(1));
+}
+
+#[test]
+fn without_any_redactor_the_list_and_doctor_say_so() {
+    let home = TestHome::new();
+    drop(home.run(["plugins", "disable", "redact-secrets"]).expect(0));
+    assert!(home.run(["plugins", "list"]).expect(0).stdout.contains("No redactor is in force"));
+    assert!(home.run(["doctor"]).expect(0).all().contains("no redactor is in force"));
+}

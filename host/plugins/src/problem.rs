@@ -184,7 +184,9 @@ mod tests {
         assert_eq!(safe_rule("github-pat", "ghp_abcdef"), "github-pat");
         assert_eq!(safe_rule("id", "id-4711"), "id");
         assert_eq!(safe_rule("glpat", "glpat-4f7Qx9"), "glpat");
-        for (rule, masked) in [("hunter2", "password Hunter2!"), ("hunter2", "hunter2"), ("Ticket", "x"), ("env:TOKEN", "x"), ("", "x")] {
+        for (rule, masked) in
+            [("hunter2", "password Hunter2!"), ("hunter2", "hunter2"), ("Ticket", "x"), ("env:TOKEN", "x"), ("", "x")]
+        {
             assert_eq!(safe_rule(rule, masked), RULE_FALLBACK, "{rule}");
         }
     }

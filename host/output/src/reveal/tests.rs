@@ -364,3 +364,10 @@ fn the_letters_of_secrets_are_used_for_nothing_else() {
     assert!(KNOWN.iter().all(|value| value.chars().all(|c| is_private(c) || c == '\n')));
     assert_eq!(clear(3).spans, []);
 }
+
+#[test]
+fn what_was_never_kept_counts_as_cut_although_the_rest_fits() {
+    let bytes: Vec<u8> = (0..60_000).flat_map(|line| format!("line {line}\n").into_bytes()).collect();
+    let out = reveal(&Fake::nothing(), &context(), &captured(&bytes, 1024), &ExactValues::default(), &Limits::none());
+    assert!(out.cut && out.output_bytes == bytes.len() as u64);
+}
