@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use hermes_model::exit;
+use hermes_output::visible::Visible;
 use hermes_process::environment::Environment;
 use serde::Serialize;
 
@@ -98,11 +99,27 @@ impl Printer {
         }
     }
 
-    /// A whole text on stdout, as it is, at once.
+    /// What a command printed, on stdout as it is, at once. Only text that went through the policy has this type.
     ///
     /// # Errors
     /// Stdout takes no more. It is remembered for [`Printer::finish`], so that most callers need not look.
-    pub(crate) fn write(&self, text: &str) -> io::Result<()> {
+    pub(crate) fn show(&self, text: &Visible) -> io::Result<()> {
+        self.write(text.as_str())
+    }
+
+    /// Ends a line that what was shown left open.
+    pub(crate) fn end_line(&self) {
+        // A failure is remembered for `finish`.
+        let _ = self.write("\n");
+    }
+
+    /// A script of hermes' own on stdout, as it is.
+    pub(crate) fn script(&self, text: &str) {
+        // A failure is remembered for `finish`.
+        let _ = self.write(text);
+    }
+
+    fn write(&self, text: &str) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
         }
@@ -137,9 +154,9 @@ impl Printer {
         say(&format!("hermes: {}\n", clean(text)));
     }
 
-    /// A text on stderr as it is, for output that went through the policy.
-    pub(crate) fn show_on_stderr(&self, text: &str) {
-        say(text);
+    /// What a command printed, on stderr as it is.
+    pub(crate) fn show_on_stderr(&self, text: &Visible) {
+        say(text.as_str());
     }
 
     /// A failure: on stderr for people, and as the document where one was asked for.

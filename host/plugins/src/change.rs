@@ -19,7 +19,7 @@ use crate::generation::{BUNDLED, ChangeError, Entry, Generation, Store, StoreErr
 use crate::load::Loader;
 use crate::problem::Problem;
 use crate::registry::{missing_grants, store_of};
-use crate::strikes::Book;
+use crate::strikes::{Book, Standing};
 
 /// Why a change was not made. Everything is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +95,8 @@ pub struct Changed {
     pub name: Option<PluginName>,
     /// What it replaced, if there was one: its digest or `bundled`.
     pub replaced: Option<String>,
+    /// Whether strikes were forgiven, so that a quarantined plugin is asked again.
+    pub forgiven: bool,
 }
 
 /// Changes of one home.
@@ -163,6 +165,7 @@ impl<'a> Editor<'a> {
             examined: Some(examined),
             name: Some(name),
             replaced,
+            forgiven: false,
         })
     }
 
@@ -176,7 +179,7 @@ impl<'a> Editor<'a> {
             settings: Map::new(),
         };
         let (generation, replaced) = self.put(entry, &format!("install {name} (bundled)"), None)?;
-        Ok(Changed { generation, examined: None, name: Some(name), replaced })
+        Ok(Changed { generation, examined: None, name: Some(name), replaced, forgiven: false })
     }
 
     /// Puts an entry in place of one of the same name, or at the end.
@@ -260,13 +263,14 @@ impl<'a> Editor<'a> {
         if !problems.is_empty() && !allow_broken {
             return Err(EditError::Broken { name: name.clone(), verb: "enabled", problems });
         }
-        if let Some(examined) = &examined
-            && let Err(error) = Book::at(&self.home.plugins_dir()).forgive(examined.digest)
-        {
-            return Err(EditError::Store(StoreError::Write(error)));
+        let mut forgiven = false;
+        if let Some(examined) = &examined {
+            let book = Book::at(&self.home.plugins_dir());
+            forgiven = book.standing(examined.digest) != Standing::default();
+            book.forgive(examined.digest).map_err(StoreError::Write)?;
         }
         let generation = self.set_enabled(name, true, &format!("enable {name}"))?;
-        Ok(Changed { generation, examined, name: Some(name.clone()), replaced: None })
+        Ok(Changed { generation, examined, name: Some(name.clone()), replaced: None, forgiven })
     }
 
     /// Disables a plugin.

@@ -23,6 +23,6 @@ pub(crate) fn run(args: &CompletionsArgs, printer: &Printer) -> Result<i32, Repo
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "hermes", &mut script);
     // A failure is remembered by the printer.
-    let _ = printer.write(&String::from_utf8_lossy(&script));
+    printer.script(&String::from_utf8_lossy(&script));
     Ok(exit::OK)
 }

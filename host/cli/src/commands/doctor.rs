@@ -192,6 +192,9 @@ fn plugin_checks(plugins: &Plugins, config: &Config, checks: &mut Vec<Check>) {
         checks.push(Check::warn("config", message, "correct the name, or install the plugin"));
     }
     checks.push(match withheld.first() {
+        None if checks.iter().any(|check| check.name == "config" && check.state == Verdict::Fail) => {
+            Check::fail("output", "no command runs while config.toml cannot be used", "correct config.toml")
+        }
         None if plugins.redactors() == 0 => Check::warn(
             "output",
             "is released as it is: no redactor is in force",

@@ -59,7 +59,7 @@ pub(crate) fn run(args: &RedactArgs, global: &Global, printer: &Printer) -> Resu
     let place = Place::find(global)?;
     let plugins = place.open(Depth::Enabled, printer)?;
     let desk = Desk::of_hermes(plugins.policy());
-    let followed = follow::show(&desk, chunks(source), &mut |text| printer.write(text));
+    let followed = follow::show(&desk, chunks(source), &mut |text| printer.show(text));
     match followed.failure() {
         // Told by the printer.
         Some(_) if printer.has_failed() => return Ok(exit::FAILED),

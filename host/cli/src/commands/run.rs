@@ -220,7 +220,7 @@ impl Show<'_> {
         let (mut desk, printer) = (self.desk.clone(), self.printer.clone());
         Box::new(move |id, chunks| {
             id.as_str().clone_into(&mut desk.context.source);
-            follow::follow(&desk, chunks, |text| printer.write(text))
+            follow::follow(&desk, chunks, |text| printer.show(text))
         })
     }
 
@@ -240,7 +240,7 @@ impl Show<'_> {
         if let Some(followed) = &finished.followed {
             if !followed.at_line_start && self.printer.has_terminal() {
                 // A failure is remembered by the printer.
-                let _ = self.printer.write("\n");
+                self.printer.end_line();
             }
             if let Some(withheld) = &followed.withheld {
                 self.printer.own(&format!("output was withheld: {}", withheld.message));
@@ -262,9 +262,9 @@ impl Show<'_> {
     fn view(&self, finished: &Finished) -> i32 {
         let revealed = self.desk_after(finished).view(&finished.ended.output, &self.limits);
         // A failure is remembered by the printer.
-        let _ = self.printer.write(revealed.text.as_str());
+        let _ = self.printer.show(&revealed.text);
         if self.printer.has_terminal() && !revealed.text.is_empty() && !revealed.text.as_str().ends_with('\n') {
-            let _ = self.printer.write("\n");
+            self.printer.end_line();
         }
         self.say_policy(&revealed.report);
         self.say_end(finished);

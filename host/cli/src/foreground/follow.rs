@@ -4,6 +4,7 @@ use std::io;
 
 use hermes_model::report::{PolicyReport, Withheld};
 use hermes_output::stream::Step;
+use hermes_output::visible::Visible;
 use tokio::sync::mpsc;
 
 use crate::view::Desk;
@@ -49,7 +50,7 @@ impl Followed {
 pub(crate) fn follow(
     desk: &Desk,
     mut chunks: mpsc::Receiver<Vec<u8>>,
-    mut sink: impl FnMut(&str) -> io::Result<()>,
+    mut sink: impl FnMut(&Visible) -> io::Result<()>,
 ) -> Followed {
     let next = || {
         let mut chunk = chunks.blocking_recv()?;
@@ -70,7 +71,7 @@ pub(crate) fn follow(
 pub(crate) fn show(
     desk: &Desk,
     parts: impl IntoIterator<Item = io::Result<Vec<u8>>>,
-    sink: &mut impl FnMut(&str) -> io::Result<()>,
+    sink: &mut impl FnMut(&Visible) -> io::Result<()>,
 ) -> Followed {
     let mut stream = desk.stream();
     let (mut withheld, mut at_line_start) = (None, true);
@@ -79,7 +80,7 @@ pub(crate) fn show(
         if let Some(last) = step.text.as_str().chars().next_back() {
             at_line_start = last == '\n';
         }
-        sink(step.text.as_str())
+        sink(&step.text)
     };
     let end = parts
         .into_iter()

@@ -93,6 +93,12 @@ fn say(done: &Done, before: Option<u64>, place: &Place, printer: &Printer) {
         });
         return;
     }
+    if detail.is_some_and(|changed| changed.forgiven) {
+        printer.confirm(&format!("{}: its strikes are forgiven, it is asked again", done.said));
+    }
+    if !changed && detail.is_some_and(|changed| changed.forgiven) {
+        return;
+    }
     if !changed {
         printer.confirm(&format!("{}: nothing to change, generation {number} stays", done.said));
         return;

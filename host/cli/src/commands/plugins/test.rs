@@ -1,5 +1,6 @@
 //! `hermes plugins test`: builds a plugin's project, then shows the plugin what its manifest promises.
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,6 +9,7 @@ use clap::Args;
 use hermes_home::cache;
 use hermes_model::exit;
 use hermes_model::status::Status;
+use hermes_output::visible::Visible;
 use hermes_plugins::lab::{self, Budget, Case, TestReport};
 use hermes_plugins::registry::Depth;
 use hermes_process::spec::{CommandSpec, Program};
@@ -75,7 +77,7 @@ fn build(folder: &Path, global: &Global, printer: &Printer) -> Result<Option<i32
         ..CommandSpec::new(Program::Exec { program: "cargo".into(), args })
     };
     let desk = Desk::new(plugins.policy(), &spec.environment);
-    let shown = Arc::new(Mutex::new(String::new()));
+    let shown = Arc::new(Mutex::new(VecDeque::new()));
     let progress = Progress::start(printer, "building (cargo build --release --target wasm32-wasip2)");
     let finished = foreground::run(spec, Some(reader(desk, Arc::clone(&shown)))).map_err(|error| {
         let report = Report::from(error).exits(exit::FAILED);
@@ -94,23 +96,22 @@ fn build(folder: &Path, global: &Global, printer: &Printer) -> Result<Option<i32
 }
 
 /// Keeps the end of what the build prints.
-fn reader(desk: Desk, shown: Arc<Mutex<String>>) -> Reader {
+fn reader(desk: Desk, shown: Arc<Mutex<VecDeque<Visible>>>) -> Reader {
     Box::new(move |_, chunks| {
         follow::follow(&desk, chunks, |text| {
             let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
-            shown.push_str(text);
-            let surplus = shown.len().saturating_sub(SHOWN_MAX);
-            if surplus > SHOWN_MAX {
-                let from = shown.ceil_char_boundary(surplus);
-                shown.drain(..from);
+            shown.push_back(text.clone());
+            while shown.len() > 1 && shown.iter().map(Visible::len).sum::<usize>() > SHOWN_MAX {
+                shown.pop_front();
             }
             io::Result::Ok(())
         })
     })
 }
 
-fn not_built(folder: &Path, finished: &Finished, shown: &str, printer: &Printer) -> Report {
-    printer.show_on_stderr(shown);
+fn not_built(folder: &Path, finished: &Finished, shown: &VecDeque<Visible>, printer: &Printer) -> Report {
+    shown.iter().for_each(|text| printer.show_on_stderr(text));
+    let shown: String = shown.iter().map(Visible::as_str).collect();
     let code = finished.ended.status.exit_code().map(|code| format!(" (cargo: exit {code})")).unwrap_or_default();
     let report = Report::new(format!("'{}' does not build{code}", folder.display()));
     if shown.contains(TARGET) && shown.contains(TARGET_MISSING) {
