@@ -120,3 +120,16 @@ fn doctor_has_exactly_its_documented_fields() {
         document["checks"].as_array().unwrap().iter().filter(|check| check["state"] == "fail").collect();
     assert!(!failed.is_empty() && failed.iter().all(|check| check["next"].is_string()), "{document}");
 }
+
+#[test]
+fn a_notifier_that_nothing_asks_is_not_shown_as_if_it_worked() {
+    let home = TestHome::new();
+    home.install_guest("quiet-notifier", "notify");
+    assert!(home.run(["plugins", "list"]).expect(0).stdout.contains("nothing asks it"));
+    let doctor = home.run(["doctor", "--json"]).expect(0).json();
+    let checks = doctor["checks"].as_array().unwrap();
+    assert!(
+        checks.iter().any(|check| check["name"] == "plugin quiet-notifier" && check["state"] == "warn"),
+        "{doctor}"
+    );
+}

@@ -15,6 +15,7 @@ use hermes_plugins::registry::{Depth, OpenError, Plugins, Row, State};
 use serde::Serialize;
 
 use crate::cli::Global;
+use crate::commands::plugins::rows;
 use crate::place;
 use crate::printer::{Printer, Tone};
 use crate::progress::Progress;
@@ -213,6 +214,9 @@ fn plugin_check(row: &Row) -> Check {
     let name = format!("plugin {}", row.name);
     let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     match (row.state, row.problems.first()) {
+        (State::Loaded, _) if rows::is_unasked(row) => {
+            Check::warn(name, format!("loaded{version}, and {}", rows::UNASKED), "keep it for a hermes that has events")
+        }
         (State::Loaded, _) => Check::ok(name, format!("loaded{version}")),
         (State::Disabled, _) => Check::ok(name, "disabled"),
         (state, Some(problem)) if state.word() == problem.code.word() => {

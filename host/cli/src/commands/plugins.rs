@@ -12,7 +12,7 @@ mod order;
 mod pack;
 mod remove;
 mod rollback;
-mod rows;
+pub(crate) mod rows;
 mod show;
 mod test;
 mod why;
