@@ -74,15 +74,23 @@ impl Transform for SummarizeOutput {
     }
 }
 
+/// The label under which the host says how a command ended that has no exit code.
+const STATUS: &str = "status";
+
 fn summarize(context: &Context, text: &str, budget: usize) -> Option<String> {
     let ended = match (context.signal, context.exit_code) {
         (Some(signal), _) => Ended::Signal(signal),
         (None, Some(code)) => Ended::Exit(code),
-        (None, None) => Ended::Unknown,
+        (None, None) => match context.labels.iter().find(|(name, _)| name == STATUS).map(|(_, status)| status.as_str())
+        {
+            Some("timed-out") => Ended::TimedOut,
+            Some("stopped") => Ended::Stopped,
+            _ => Ended::Unknown,
+        },
     };
     let fits = text.len() <= budget;
     // `grep` and `diff` exit with 1 and have done their work; beyond that a content command failed like any other.
-    let done = context.signal.is_none() && context.exit_code.is_none_or(|code| matches!(code, 0 | 1));
+    let done = matches!(ended, Ended::Exit(0 | 1) | Ended::Unknown);
     let is_content = done && content::is_content(&context.command);
     if fits && is_content {
         return None;

@@ -26,6 +26,10 @@ pub enum Ended {
     Exit(i32),
     /// By a signal.
     Signal(u8),
+    /// Its time ran out and the host ended it.
+    TimedOut,
+    /// Somebody had the host end it.
+    Stopped,
     /// The host does not know, or it has not ended.
     Unknown,
 }
@@ -37,14 +41,14 @@ impl Ended {
         !matches!(self, Self::Exit(0) | Self::Unknown)
     }
 
-    /// Whether a signal ended it; a shell reports one as 128 and its number.
+    /// Whether it did not end by itself; a shell reports a signal as 128 and its number.
     #[must_use]
     pub fn killed(self) -> bool {
         /// The largest exit code that a program chooses by custom.
         const CHOSEN: i32 = 128;
         match self {
             Self::Exit(code) => code > CHOSEN,
-            Self::Signal(_) => true,
+            Self::Signal(_) | Self::TimedOut | Self::Stopped => true,
             Self::Unknown => false,
         }
     }
@@ -53,6 +57,8 @@ impl Ended {
         let _ = match self {
             Self::Exit(code) => write!(out, "exit {code}"),
             Self::Signal(signal) => write!(out, "signal {signal}"),
+            Self::TimedOut => write!(out, "timed out"),
+            Self::Stopped => write!(out, "stopped"),
             Self::Unknown => write!(out, "no exit status"),
         };
     }

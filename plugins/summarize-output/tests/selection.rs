@@ -102,3 +102,14 @@ fn a_file_named_above_its_findings_comes_with_them() {
     let file = summary.find("/app/src/bad.ts").unwrap();
     assert!(summary[file..].find("12:5  error").is_some_and(|at| at < 80), "{summary}");
 }
+
+#[test]
+fn a_run_whose_time_ran_out_is_said_to_have_and_is_no_success() {
+    let mut text: String = (0..400).map(|line| format!("step {line} of something that takes long\n")).collect();
+    text += "all 400 steps passed\n";
+    let mut plugin = SummarizeOutput::new(Settings { budget_tokens: 200 }).unwrap();
+    let labels = vec![("status".to_owned(), "timed-out".to_owned())];
+    let context = Context { command: "make check".to_owned(), labels, ..Context::default() };
+    let Outcome::Replaced(summary) = plugin.apply(&context, &text).unwrap() else { panic!("nothing was left out") };
+    assert!(summary.starts_with("[timed out;"), "{summary}");
+}

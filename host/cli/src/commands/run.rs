@@ -233,6 +233,8 @@ impl Show<'_> {
             Status::Signalled(signal) => desk.context.signal = u8::try_from(signal).ok(),
             _ => {}
         }
+        // An exit is never invented, so one that there is not is said in a word.
+        desk.context.labels.push(("status".to_owned(), finished.ended.status.kind().to_owned()));
         desk
     }
 
