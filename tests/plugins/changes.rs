@@ -3,9 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Stdio;
 
-use hermes_tests::home::{TestHome, files_below, finish, snapshot};
+use hermes_tests::home::{TestHome, files_below, snapshot};
 use hermes_tests::{guests, manifests, wait};
 
 fn names(home: &TestHome) -> Vec<String> {
@@ -200,13 +199,8 @@ fn a_full_disk_is_one_clear_error_and_leaves_everything_as_it_was() {
     let path = guests::write(&home.work(), "good-transform", &manifests::plain("good-transform", "transform"));
     let before = snapshot(&home.root().join("plugins/generations"));
     // A file that may not grow is refused as on a full disk, and needs neither a disk nor a privilege.
-    let hermes = home.command(["plugins", "install", path.to_str().unwrap()]);
-    let mut command = std::process::Command::new("/bin/bash");
-    command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "bash"]).arg(hermes.get_program());
-    command.args(hermes.get_args()).env_clear().current_dir(home.work());
-    command.envs(hermes.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let refused = finish(command, wait::PATIENCE).expect(1);
+    let refused =
+        home.run_limited("trap '' XFSZ; ulimit -f 0", ["plugins", "install", path.to_str().unwrap()]).expect(1);
     assert!(refused.stderr.contains("disk is full") && refused.stderr.contains("nothing was changed"), "{refused:?}");
     assert_eq!(snapshot(&home.root().join("plugins/generations")), before);
     assert_eq!(home.row("good-redactor")["state"], "loaded");

@@ -184,3 +184,15 @@ fn a_flood_of_log_lines_neither_ends_the_call_nor_fills_the_report() {
     assert_eq!(why.stdout.matches("WARN").count(), 1000);
     assert!(!why.all().contains('\u{1b}'), "{:?}", &why.stdout[..500]);
 }
+
+#[test]
+fn without_address_space_for_a_pool_the_plugins_are_in_force_all_the_same() {
+    let home = TestHome::new();
+    // A pool reserves some hundred GiB; in kibibytes, this is 8 GB.
+    let limit = "ulimit -v 8000000";
+    let shown = home.run_limited(limit, ["run", "--view", "--", "echo", "password=hunter2"]).expect(0).stdout;
+    assert_eq!(shown, "password=[REDACTED:password]\n");
+    let doctor = home.run_limited(limit, ["doctor", "--json"]).expect(0).json();
+    let engine = doctor["checks"].as_array().unwrap().iter().find(|check| check["name"] == "engine").unwrap().clone();
+    assert_eq!(engine["state"], "warn", "{engine}");
+}

@@ -176,6 +176,17 @@ impl TestHome {
         finish(self.command(arguments), wait::PATIENCE)
     }
 
+    /// Runs hermes to its end under a limit of the shell's, as in `ulimit -f 0`.
+    pub fn run_limited<S: AsRef<OsStr>>(&self, limit: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+        let hermes = self.command(arguments);
+        let mut command = Command::new("/bin/bash");
+        command.args(["-c", &format!("{limit}; exec \"$@\""), "bash"]).arg(hermes.get_program());
+        command.args(hermes.get_args()).env_clear().current_dir(self.work());
+        command.envs(hermes.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        finish(command, wait::PATIENCE)
+    }
+
     /// Runs hermes to its end with something to read.
     ///
     /// # Panics

@@ -25,8 +25,12 @@ const FIBER_STACK: usize = 2 * 1024 * 1024;
 const POOL_INSTANCES: u32 = 48;
 /// Core instances, memories and tables of the pool: interpreters bring four of each.
 const POOL_CORE_INSTANCES: u32 = POOL_INSTANCES * 4;
-/// Address space for one memory. Without a smaller bound, checks on each access can be left out.
+/// Address space for one memory of the pool. Without a smaller bound, checks on each access can be left out.
 const MEMORY_RESERVATION: u64 = 4 * 1024 * 1024 * 1024;
+/// The same where address space is limited: room for most texts without moving the memory, and checks on each access.
+const MEMORY_RESERVATION_SMALL: u64 = 16 * 1024 * 1024;
+/// What stands guard behind such a memory.
+const MEMORY_GUARD_SMALL: u64 = 64 * 1024;
 
 /// What stops a guest that does not return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,11 +147,16 @@ fn config(metering: Metering, allocation: Allocation) -> Config {
         .concurrency_support(false)
         .max_wasm_stack(WASM_STACK)
         .async_stack_size(FIBER_STACK)
-        .memory_reservation(MEMORY_RESERVATION)
         .native_unwind_info(false)
         .wasm_backtrace_max_frames(None)
         .cranelift_opt_level(wasmtime::OptLevel::Speed);
-    if allocation == Allocation::Pooling {
+    if allocation == Allocation::OnDemand {
+        config
+            .memory_reservation(MEMORY_RESERVATION_SMALL)
+            .memory_reservation_for_growth(MEMORY_RESERVATION_SMALL)
+            .memory_guard_size(MEMORY_GUARD_SMALL);
+    } else {
+        config.memory_reservation(MEMORY_RESERVATION);
         let mut pool = PoolingAllocationConfig::default();
         pool.total_component_instances(POOL_INSTANCES)
             .total_core_instances(POOL_CORE_INSTANCES)

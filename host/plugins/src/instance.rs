@@ -175,7 +175,7 @@ impl Instance {
             tokio::time::timeout(budget.saturating_add(limits.host_time), instantiate).await;
         match made {
             Ok(Ok(exports)) => Ok(Self { store, exports, limits, calls: 0 }),
-            Ok(Err(error)) => Err(classify(&error, store.data())),
+            Ok(Err(error)) => Err(classify_start(&error, store.data())),
             Err(_) => Err(Ended::HostTimeout),
         }
     }
@@ -414,6 +414,14 @@ fn failure(code: &str, message: String) -> CallError {
 
 fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// Which limit ended a start. What is no trap and no exit of the guest's own is the machine's: no memory could be had.
+fn classify_start(error: &wasmtime::Error, guest: &Guest) -> Ended {
+    let guests_own = error.downcast_ref::<wasmtime::Trap>().is_some()
+        || error.downcast_ref::<wasmtime_wasi::I32Exit>().is_some()
+        || guest.memory.exceeded;
+    if guests_own { classify(error, guest) } else { Ended::Instances }
 }
 
 /// Which limit ended a call. The error's text is not used for anything shown: it may quote what the guest returned.

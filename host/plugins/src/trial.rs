@@ -185,8 +185,8 @@ fn ended_problem(what: &str, ended: Ended, limits: &Limits) -> Problem {
         Ended::Instances => Problem::new(
             Code::Limits,
             what,
-            "there is no room for another instance",
-            "end other uses of plugins, or disable plugins that are not needed",
+            "there is no memory or address space for another instance",
+            "raise the limits of this process (ulimit -v), or disable plugins that are not needed",
         ),
     }
 }
