@@ -133,3 +133,15 @@ fn a_notifier_that_nothing_asks_is_not_shown_as_if_it_worked() {
         "{doctor}"
     );
 }
+
+#[test]
+fn doctor_says_where_each_value_in_force_came_from() {
+    let home = TestHome::new();
+    home.configure("[output]\nreply_bytes = 20000\n[plugins.redact-secrets.limits]\ncall = \"100ms\"\n");
+    let told = home.run(["doctor"]).expect(0).stdout;
+    assert!(told.contains("output.reply_bytes = 20000 (config.toml)"), "{told}");
+    assert!(told.contains("output.ring_bytes = 8388608 (default)"), "{told}");
+    let shown = home.run(["plugins", "show", "redact-secrets"]).expect(0).stdout;
+    let words: Vec<_> = shown.split_whitespace().collect();
+    assert!(words.join(" ").contains("(call set in config.toml)"), "{shown}");
+}

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use hermes_model::config::Config;
 use hermes_model::suggest;
+use toml::Table;
 
+use crate::effective::{self, Effective};
 use crate::files::{self, ReadError};
 use crate::home::Home;
 
@@ -23,6 +25,8 @@ pub struct Loaded {
     pub path: PathBuf,
     /// Whether the file exists.
     pub found: bool,
+    /// Every value, with where it came from.
+    pub effective: Vec<Effective>,
 }
 
 /// Why the file is not usable.
@@ -83,11 +87,18 @@ pub fn load(home: &Home) -> Result<Loaded, ConfigError> {
     let path = home.config_path();
     let bytes = match files::read_bounded(&path, CONFIG_BYTES_MAX) {
         Ok(bytes) => bytes,
-        Err(error) if error.is_missing() => return Ok(Loaded { config: Config::default(), path, found: false }),
+        Err(error) if error.is_missing() => {
+            let config = Config::default();
+            let effective = effective::of(&config, &Table::new());
+            return Ok(Loaded { config, path, found: false, effective });
+        }
         Err(error) => return Err(error.into()),
     };
     let config = parse(&path, &bytes)?;
-    Ok(Loaded { config, path, found: true })
+    // It parsed as a configuration, so it parses as a table.
+    let given = String::from_utf8_lossy(&bytes).parse().unwrap_or_default();
+    let effective = effective::of(&config, &given);
+    Ok(Loaded { config, path, found: true, effective })
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<Config, ConfigError> {
@@ -108,7 +119,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Config, ConfigError> {
     config.validate().map_err(|bad| ConfigError::BadValue {
         path: path.to_owned(),
         line: line_of(text, span_of(document.get_ref(), &bad.key)),
-        key: bad.key.to_owned(),
+        key: bad.key,
         reason: bad.rule,
     })?;
     Ok(config)

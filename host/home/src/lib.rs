@@ -7,6 +7,7 @@
 
 pub mod cache;
 pub mod config;
+pub mod effective;
 pub mod files;
 pub mod home;
 pub mod variables;

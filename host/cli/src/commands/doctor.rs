@@ -4,6 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use clap::Args;
+use hermes_home::effective::Effective;
 use hermes_home::home::{Home, Origin};
 use hermes_home::{cache, config};
 use hermes_model::config::Config;
@@ -51,6 +52,9 @@ enum Verdict {
 struct Document<'a> {
     ok: bool,
     checks: &'a [Check],
+    /// With `-v`: every value in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<&'a [Effective]>,
 }
 
 impl Check {
@@ -73,13 +77,21 @@ pub(crate) fn run(_: &DoctorArgs, global: &Global, printer: &Printer) -> Result<
 
 /// Runs every check and prints what they found.
 pub(crate) fn check(global: &Global, printer: &Printer) -> Result<i32, Report> {
-    let checks = all(global, printer);
+    let (checks, settings) = all(global, printer);
     let ok = checks.iter().all(|check| check.state != Verdict::Fail);
     if printer.is_json() {
-        printer.document(&Document { ok, checks: &checks });
+        let settings = (global.verbose > 0).then_some(settings.as_slice());
+        printer.document(&Document { ok, checks: &checks, settings });
     } else {
         let width = table::width(printer);
         checks.iter().flat_map(|check| lines(check, width, printer)).for_each(|line| printer.line(&line));
+        if !settings.is_empty() {
+            printer.line("");
+            printer.line(&printer.paint(Tone::Strong, "Values in force"));
+        }
+        for setting in &settings {
+            printer.line(&format!("  {} = {} ({})", setting.key, setting.value, setting.source.word()));
+        }
     }
     Ok(if ok { exit::OK } else { exit::FAILED })
 }
@@ -102,8 +114,9 @@ fn lines(check: &Check, width: usize, printer: &Printer) -> Vec<String> {
     out
 }
 
-fn all(global: &Global, printer: &Printer) -> Vec<Check> {
+fn all(global: &Global, printer: &Printer) -> (Vec<Check>, Vec<Effective>) {
     let mut checks = Vec::new();
+    let mut settings = Vec::new();
     let home = match Home::locate(&place::locate_args(global)) {
         Ok(home) => {
             checks.push(home_check(&home));
@@ -118,7 +131,7 @@ fn all(global: &Global, printer: &Printer) -> Vec<Check> {
     let cache_dir = cache::dir();
     match home {
         Some(home) => {
-            let config = config_check(&home, &mut checks);
+            let config = config_check(&home, &mut checks, &mut settings);
             let _progress = Progress::start(printer, "loading plugins");
             match Plugins::open(&home, &config, &cache_dir, Depth::Enabled) {
                 Ok(plugins) => plugin_checks(&plugins, &config, &mut checks),
@@ -134,7 +147,7 @@ fn all(global: &Global, printer: &Printer) -> Vec<Check> {
     }
     // After the engine: opening plugins is what fills the cache.
     checks.push(cache_check(CompileCache::at(&cache_dir).folder()));
-    checks
+    (checks, settings)
 }
 
 fn home_check(home: &Home) -> Check {
@@ -148,7 +161,7 @@ fn home_check(home: &Home) -> Check {
 }
 
 /// The configuration, or the defaults where it cannot be used, so that the other checks still mean something.
-fn config_check(home: &Home, checks: &mut Vec<Check>) -> Config {
+fn config_check(home: &Home, checks: &mut Vec<Check>, settings: &mut Vec<Effective>) -> Config {
     match config::load(home) {
         Ok(loaded) => {
             let path = loaded.path.display();
@@ -157,6 +170,7 @@ fn config_check(home: &Home, checks: &mut Vec<Check>) -> Config {
             } else {
                 Check::ok("config", format!("no {path}; everything has its default"))
             });
+            *settings = loaded.effective;
             loaded.config
         }
         Err(error) => {
@@ -300,7 +314,8 @@ mod tests {
 
     #[test]
     fn unknown_is_null_in_the_document() {
-        let json = serde_json::to_string(&Document { ok: true, checks: &[Check::ok("home", "here")] }).unwrap();
+        let json = serde_json::to_string(&Document { ok: true, checks: &[Check::ok("home", "here")], settings: None })
+            .unwrap();
         assert_eq!(json, r#"{"ok":true,"checks":[{"name":"home","state":"ok","message":"here","next":null}]}"#);
     }
 }

@@ -57,6 +57,8 @@ struct LimitsOfHook {
     call_per_mib_ms: u128,
     memory_bytes: u64,
     output_bytes: u64,
+    /// Those that config.toml sets; the others have their defaults.
+    from_config: Vec<&'static str>,
 }
 
 pub(crate) fn run(args: &ShowArgs, global: &Global, printer: &Printer) -> Result<i32, Report> {
@@ -79,6 +81,13 @@ fn document<'a>(name: &PluginName, row: &'a Row, place: &Place, plugins: &'a Plu
     let config = place.config.plugins.get(name).cloned().unwrap_or_default();
     let stored = store_of(&place.home).current()?.find(name).map(|entry| entry.settings.clone()).unwrap_or_default();
     let in_config = |setting: &str| config.settings.contains_key(setting);
+    let given = [
+        ("call", config.limits.call.is_some()),
+        ("call_per_mib", config.limits.call_per_mib.is_some()),
+        ("memory_bytes", config.limits.memory_bytes.is_some()),
+        ("output_bytes", config.limits.output_bytes.is_some()),
+    ];
+    let set: Vec<&'static str> = given.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect();
     let limits = |hook: &hermes_model::hook::Hook| {
         let limits = Limits::of(*hook).with(&config.limits);
         LimitsOfHook {
@@ -87,6 +96,7 @@ fn document<'a>(name: &PluginName, row: &'a Row, place: &Place, plugins: &'a Plu
             call_per_mib_ms: limits.call_per_mib.as_millis(),
             memory_bytes: limits.memory_bytes,
             output_bytes: limits.output_bytes,
+            from_config: set.clone(),
         }
     };
     Ok(Document {
@@ -168,12 +178,16 @@ fn permissions(row: &Row) -> String {
 fn limits_text(limits: &LimitsOfHook) -> String {
     const MIB: u64 = 1024 * 1024;
     format!(
-        "{}: {} ms a call and {} ms more a MiB, {} MiB of memory, {} KiB returned",
+        "{}: {} ms a call and {} ms more a MiB, {} MiB of memory, {} KiB returned ({})",
         limits.hook,
         limits.call_ms,
         limits.call_per_mib_ms,
         limits.memory_bytes / MIB,
-        limits.output_bytes / 1024
+        limits.output_bytes / 1024,
+        match limits.from_config.as_slice() {
+            [] => "all default".to_owned(),
+            set => format!("{} set in config.toml", set.join(", ")),
+        }
     )
 }
 
