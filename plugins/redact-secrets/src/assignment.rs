@@ -283,7 +283,11 @@ fn name_is_plural(scan: &Scan<'_>, named: Named) -> bool {
 pub(crate) fn quoted(scan: &mut Scan<'_>, named: Named, tie: Tie, found: Literal) {
     let value = scan.text.slice(found.start, found.end);
     let name = scan.text.slice(named.start, named.end);
-    if gate::placeholder(value) || gate::lookup_text(value) || name::echoes(name, value) {
+    if gate::placeholder(value)
+        || gate::lookup_text(value)
+        || name::echoes(name, value)
+        || name::working_folder(name, value)
+    {
         return;
     }
     let keep = match named.strength {
@@ -470,6 +474,7 @@ pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
         || contains(&value[..value.len().min(256)], b"://")
         || gate::lookup(value) && !(dump && named.strength == Strength::Password && !value.ends_with(b")"))
         || name::echoes(name, value)
+        || name::working_folder(name, value)
         || text.at(end) == b'(' && !dump
     {
         return;

@@ -320,6 +320,12 @@ impl Memory {
     }
 }
 
+/// Whether this is where a shell works (`PWD=/srv/app`, `pwd: /srv/app`) and no password of that name.
+pub(crate) fn working_folder(name: &[u8], value: &[u8]) -> bool {
+    matches!(value.first(), Some(b'/' | b'~'))
+        && (name.eq_ignore_ascii_case(b"pwd") || name.eq_ignore_ascii_case(b"oldpwd"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

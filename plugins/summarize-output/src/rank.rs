@@ -179,14 +179,14 @@ fn demote_scripts(records: &mut [Record], text: &str) {
     }
 }
 
-/// The place of a warning (`--> file:line:column` below it) tells nothing without the warning, and is worth no more.
+/// The place of a warning (`--> file:line:column` below it) tells nothing without the warning, and is worth less.
 fn places_of_warnings(records: &mut [Record]) {
     let mut warning = None;
     for (at, record) in records.iter_mut().enumerate() {
         match record.shape.class {
             Class::Warn => warning = Some(at),
-            Class::Located if warning.is_some_and(|warning| at - warning <= PLACE_BELOW) => {
-                record.shape.class = Class::Plain;
+            Class::Located | Class::Frame if warning.is_some_and(|warning| at - warning <= PLACE_BELOW) => {
+                record.shape.class = Class::Info;
             }
             _ => {}
         }

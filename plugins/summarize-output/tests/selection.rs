@@ -113,3 +113,19 @@ fn a_run_whose_time_ran_out_is_said_to_have_and_is_no_success() {
     let Outcome::Replaced(summary) = plugin.apply(&context, &text).unwrap() else { panic!("nothing was left out") };
     assert!(summary.starts_with("[timed out;"), "{summary}");
 }
+
+#[test]
+fn places_of_warnings_do_not_fill_a_summary_that_leaves_the_warnings_out() {
+    let mut text = String::new();
+    for n in 0..300 {
+        text +=
+            &format!("warning: unused variable: `v{n}`\n --> src/part_{n}.rs:3:5\n  |\n3 | let v{n} = 1;\n  | ^^^\n\n");
+    }
+    text += "error[E0308]: mismatched types\n --> src/lib.rs:40:9\n";
+    let summary = summary(101, "cargo build", 400, &text).unwrap();
+    assert!(summary.contains("error[E0308]") && summary.contains("src/lib.rs:40:9"), "{summary}");
+    for (line, next) in summary.lines().zip(summary.lines().skip(1)) {
+        let left_alone = next.contains("--> src/part_") && !line.contains("warning: ");
+        assert!(!left_alone, "a place without its warning:\n{summary}");
+    }
+}
