@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use hermes_model::config::TransformsSee;
 use hermes_model::context::Context;
-use hermes_model::hook::Hook;
 use hermes_model::report::Withheld;
 use hermes_output::policy::{Findings, Policy, Transformed, Window};
 
@@ -150,9 +149,4 @@ impl Policy for Chain {
             format!("transform {} was skipped ({}); see `hermes plugins why {}`", live.name, no.word(), live.name)
         })
     }
-}
-
-/// Whether a hook's plugins stand in the chain of texts.
-pub(crate) fn is_of_texts(hook: Hook) -> bool {
-    hook.sees_raw_text()
 }

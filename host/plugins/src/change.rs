@@ -346,10 +346,8 @@ impl<'a> Editor<'a> {
     ) -> Result<Generation, EditError> {
         // What would be refused is refused before anything is created.
         let current = self.store.current()?;
-        let mut edit = Some(edit);
         if !self.home.exists() && component.is_none() {
             let mut plugins = current.plugins;
-            let edit = edit.take().expect("the edit has not been made yet");
             edit(&mut plugins)?;
             self.home.ensure().map_err(EditError::Home)?;
             return self.publish(change, None, move |next| {
@@ -358,7 +356,6 @@ impl<'a> Editor<'a> {
             });
         }
         self.home.ensure().map_err(EditError::Home)?;
-        let edit = edit.take().expect("the edit has not been made yet");
         self.publish(change, component, edit)
     }
 

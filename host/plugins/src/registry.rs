@@ -13,7 +13,7 @@ use hermes_model::id::PluginName;
 use serde::Serialize;
 
 use crate::cache::CompileCache;
-use crate::chain::{Absent, Chain, is_of_texts};
+use crate::chain::{Absent, Chain};
 use crate::digest::Digest;
 use crate::engine::{Engine, EngineError, Metering};
 use crate::examined::{CanaryResult, Examined, LogLine, Step};
@@ -478,7 +478,7 @@ fn chain(generation: &Generation, config: &Config, plugins: &[Installed]) -> Cha
         chain.withheld_by.push(Absent { name: name.to_string(), code });
     }
     for plugin in plugins.iter().filter(|plugin| plugin.entry.enabled) {
-        for live in plugin.live.iter().filter(|live| is_of_texts(live.hook)) {
+        for live in plugin.live.iter().filter(|live| live.hook.sees_raw_text()) {
             match live.hook {
                 Hook::Redact => chain.redactors.push(Arc::clone(live)),
                 Hook::Transform | Hook::Notify => chain.transforms.push(Arc::clone(live)),
