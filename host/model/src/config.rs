@@ -21,6 +21,10 @@ pub struct Config {
     pub output: OutputConfig,
     /// How commands run.
     pub terminal: TerminalConfig,
+    /// What wakes an agent.
+    pub notifications: NotificationsConfig,
+    /// The running host.
+    pub host: HostConfig,
 }
 
 /// `[policy]`.
@@ -128,13 +132,89 @@ pub struct TerminalConfig {
     /// How long a process has between TERM and KILL.
     #[serde(with = "crate::duration::text")]
     pub term_grace: Duration,
+    /// How long an agent's foreground command may run where it names no time.
+    #[serde(with = "crate::duration::text")]
+    pub timeout: Duration,
+    /// How long an agent waits at most for a foreground command; then it goes on in the background.
+    #[serde(with = "crate::duration::text")]
+    pub foreground_max: Duration,
+    /// Whether an agent's shell commands get the environment of a login shell.
+    pub login_environment: bool,
+    /// Variables that no background or agent's command inherits, beside those hermes knows to be secrets of the agent
+    /// itself. A `*` at the end stands for anything.
+    pub env_block: Vec<String>,
+    /// Variables that are passed on although hermes would not.
+    pub env_pass: Vec<String>,
+    /// More programs that no command may kill by name while a host runs, such as the interpreter an agent runs in.
+    pub guard_images: Vec<String>,
 }
 
 impl Default for TerminalConfig {
     fn default() -> Self {
-        Self { shell: "/bin/bash".to_owned(), term_grace: Duration::from_secs(2) }
+        Self {
+            shell: "/bin/bash".to_owned(),
+            term_grace: Duration::from_secs(2),
+            timeout: Duration::from_secs(180),
+            foreground_max: Duration::from_secs(600),
+            login_environment: true,
+            env_block: Vec::new(),
+            env_pass: Vec::new(),
+            guard_images: Vec::new(),
+        }
     }
 }
+
+/// `[notifications]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NotificationsConfig {
+    /// Which events of background processes wake somebody.
+    pub background: BackgroundNotifications,
+    /// The longest output of a completion, in bytes, where the command asks for no other.
+    pub completion_bytes: u64,
+}
+
+impl Default for NotificationsConfig {
+    fn default() -> Self {
+        Self { background: BackgroundNotifications::default(), completion_bytes: 2000 }
+    }
+}
+
+/// Which events of background processes wake somebody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackgroundNotifications {
+    /// What was asked for: completions, matches, heartbeats.
+    #[default]
+    Concise,
+    /// The same, and the completion of every background process, asked for or not.
+    All,
+    /// Completions that were asked for, and nothing else.
+    Result,
+    /// Completions that were asked for, of processes that did not exit with 0.
+    Error,
+    /// None. Events that are about no process are told all the same.
+    Off,
+}
+
+/// `[host]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostConfig {
+    /// How long a host that was started for `run -b` stays with nothing to do: no process, no event that nobody took, no
+    /// client.
+    #[serde(with = "crate::duration::text")]
+    pub idle_exit: Duration,
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self { idle_exit: Duration::from_secs(600) }
+    }
+}
+
+/// The smallest output of a completion that can hold a line and the notice.
+pub const COMPLETION_BYTES_MIN: u64 = 200;
 
 /// What a value must be, where its type alone does not say.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -167,6 +247,18 @@ impl Config {
         if !self.terminal.shell.starts_with('/') {
             let rule = "must be an absolute path, as in '/bin/bash'".to_owned();
             return Err(BadValue { key: "terminal.shell".to_owned(), value: self.terminal.shell.clone(), rule });
+        }
+        let completion = self.notifications.completion_bytes;
+        if !(COMPLETION_BYTES_MIN..=RING_BYTES_MAX).contains(&completion) {
+            let rule = format!("must be between {COMPLETION_BYTES_MIN} and {RING_BYTES_MAX} bytes");
+            let key = "notifications.completion_bytes".to_owned();
+            return Err(BadValue { key, value: completion.to_string(), rule });
+        }
+        for (key, value) in [("timeout", self.terminal.timeout), ("foreground_max", self.terminal.foreground_max)] {
+            if value.is_zero() {
+                let rule = "must be more than nothing, as in '180s'".to_owned();
+                return Err(BadValue { key: format!("terminal.{key}"), value: crate::duration::display(value), rule });
+            }
         }
         self.plugins.iter().try_for_each(|(name, plugin)| plugin.limits.validate(name))
     }

@@ -84,6 +84,29 @@ impl ProcessId {
     }
 }
 
+/// What every process id begins with.
+pub const PROCESS_ID_PREFIX: &str = "proc_";
+/// How many hexadecimal digits follow.
+pub const PROCESS_ID_DIGITS: usize = 12;
+
+/// Why a text is not a process id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a process id: it is '{PROCESS_ID_PREFIX}' and {PROCESS_ID_DIGITS} hexadecimal digits")]
+pub struct BadProcessId(String);
+
+impl FromStr for ProcessId {
+    type Err = BadProcessId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.strip_prefix(PROCESS_ID_PREFIX).unwrap_or_default();
+        if digits.len() == PROCESS_ID_DIGITS && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadProcessId(text.chars().filter(|c| !c.is_control()).take(40).collect()))
+        }
+    }
+}
+
 impl fmt::Display for ProcessId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
@@ -137,6 +160,11 @@ mod tests {
 
     #[test]
     fn a_process_id_is_proc_and_twelve_hex_digits() {
-        assert_eq!(ProcessId::from_random([0, 1, 0xab, 0xff, 16, 9]).as_str(), "proc_0001abff1009");
+        let id = ProcessId::from_random([0, 1, 0xab, 0xff, 16, 9]);
+        assert_eq!(id.as_str(), "proc_0001abff1009");
+        assert_eq!(id.as_str().parse(), Ok(id));
+        for bad in ["", "proc_", "proc_0001abff100", "proc_0001ABFF1009", "0001abff1009", "proc_0001abff10099"] {
+            assert!(bad.parse::<ProcessId>().is_err(), "{bad}");
+        }
     }
 }

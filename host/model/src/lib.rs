@@ -8,9 +8,11 @@
 pub mod config;
 pub mod context;
 pub mod duration;
+pub mod event;
 pub mod exit;
 pub mod hook;
 pub mod id;
 pub mod report;
 pub mod status;
 pub mod suggest;
+pub mod time;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What the policy did to a text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyReport {
     /// The generation of plugins that was in force.
     pub generation: u64,
@@ -22,7 +22,7 @@ pub struct PolicyReport {
 /// Why a text was not released.
 ///
 /// The message is for people and never quotes the text or anything a plugin said: hermes writes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Withheld {
     /// The redactor that has no answer.
     pub plugin: String,

@@ -1,6 +1,8 @@
 //! How a command ended. An exit is never invented, and a kill is never shown as success.
 
+use serde::de::Error as _;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
+use serde::{Deserialize, Deserializer};
 
 use crate::exit;
 
@@ -78,6 +80,34 @@ impl Serialize for Status {
     }
 }
 
+impl<'de> Deserialize<'de> for Status {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Written {
+            kind: String,
+            code: Option<i32>,
+            signal: Option<i32>,
+            by: Option<String>,
+            reason: Option<String>,
+        }
+        let Written { kind, code, signal, by, reason } = Written::deserialize(deserializer)?;
+        let missing = |field| D::Error::custom(format!("a status '{kind}' without its {field}"));
+        Ok(match kind.as_str() {
+            "running" => Self::Running,
+            "exited" => Self::Exited(code.ok_or_else(|| missing("code"))?),
+            "signalled" => Self::Signalled(signal.ok_or_else(|| missing("signal"))?),
+            "timed-out" => Self::TimedOut,
+            "stopped" => Self::Stopped(by.ok_or_else(|| missing("by"))?),
+            "lost" => Self::Lost(reason.ok_or_else(|| missing("reason"))?),
+            "failed-to-start" => Self::FailedToStart {
+                reason: reason.ok_or_else(|| missing("reason"))?,
+                code: code.ok_or_else(|| missing("code"))?,
+            },
+            _ => return Err(D::Error::custom(format!("'{kind}' is no status that this hermes knows"))),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +119,24 @@ mod tests {
         }
         assert_eq!(Status::Signalled(15).exit_code(), Some(143));
         assert_eq!(Status::TimedOut.exit_code(), Some(124));
+    }
+
+    #[test]
+    fn a_status_comes_back_from_json_as_it_was() {
+        let all = [
+            Status::Running,
+            Status::Exited(3),
+            Status::Signalled(9),
+            Status::TimedOut,
+            Status::Stopped("kill".into()),
+            Status::Lost("the host ended".into()),
+            Status::FailedToStart { reason: "not found".into(), code: 127 },
+        ];
+        for status in all {
+            let json = serde_json::to_string(&status).unwrap();
+            assert_eq!(serde_json::from_str::<Status>(&json).unwrap(), status, "{json}");
+        }
+        assert!(serde_json::from_str::<Status>(r#"{"kind":"exited","code":null}"#).is_err());
     }
 
     #[test]

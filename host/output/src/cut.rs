@@ -198,6 +198,11 @@ fn grouped(number: u64) -> String {
     out
 }
 
+/// The line that stands for bytes of a stream that nobody could keep up with.
+pub(crate) fn skipped_line(bytes: u64) -> String {
+    format!("[... {} not shown]\n", size(bytes))
+}
+
 /// A number of bytes for people, in binary units with one decimal.
 fn size(bytes: u64) -> String {
     /// Units above the byte, each 1024 times the one before (IEC 80000-13).

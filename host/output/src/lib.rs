@@ -8,6 +8,7 @@
 
 pub mod captured;
 pub mod cut;
+pub mod event;
 pub mod exact;
 pub mod mask;
 pub mod memory;

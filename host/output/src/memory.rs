@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hermes_model::context::Context;
 
@@ -18,11 +19,17 @@ use crate::reveal::{Held, Revealed, reveal_held};
 /// What an entry costs beside its text, in bytes: keys, counts and the two maps, generously.
 const ENTRY_BYTES: usize = 512;
 
-/// Results of [`crate::reveal::reveal`], the least recently asked given up first.
+/// Results of [`crate::reveal::reveal`], the least recently asked given up first. Shared: no plugin is asked while it is
+/// locked.
 pub struct Memory {
+    seeds: [RandomState; 2],
+    shelf: Mutex<Shelf>,
+}
+
+/// What is remembered.
+struct Shelf {
     max_bytes: usize,
     bytes: usize,
-    seeds: [RandomState; 2],
     entries: HashMap<Key, Entry>,
     /// Entries by the time they were last asked for.
     ages: BTreeMap<u64, Key>,
@@ -48,20 +55,18 @@ struct Entry {
 impl Memory {
     /// A memory of at most `max_bytes` of results.
     pub fn new(max_bytes: usize) -> Self {
-        Self {
-            max_bytes,
-            bytes: 0,
-            seeds: [RandomState::new(), RandomState::new()],
-            entries: HashMap::new(),
-            ages: BTreeMap::new(),
-            now: 0,
-        }
+        let shelf = Shelf { max_bytes, bytes: 0, entries: HashMap::new(), ages: BTreeMap::new(), now: 0 };
+        Self { seeds: [RandomState::new(), RandomState::new()], shelf: Mutex::new(shelf) }
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// As [`crate::reveal::reveal`], but asks no plugin again about what it answered before. Withheld results and those
     /// with warnings are made anew each time: what was in the way may be gone.
     pub fn reveal(
-        &mut self,
+        &self,
         policy: &dyn Policy,
         context: &Context,
         captured: &Captured,
@@ -70,13 +75,13 @@ impl Memory {
     ) -> Revealed {
         let held = Held::of(captured);
         let key = self.key(policy, context, &held, captured.seen(), exact, limits);
-        if let Some(revealed) = self.recall(key) {
+        if let Some(revealed) = self.shelf().recall(key) {
             return revealed;
         }
         let revealed = reveal_held(&Eyes { policy, context, exact }, &held, captured.seen(), limits);
         // A plugin may have changed while it was asked: then nobody knows which state the answer is of.
         if policy.fingerprint() == key.policy {
-            self.remember(key, &revealed);
+            self.shelf().remember(key, &revealed);
         }
         revealed
     }
@@ -102,7 +107,9 @@ impl Memory {
         (surface, source, command, cwd, owner, exit_code, signal, labels).hash(&mut both);
         Key { content: both.0.map(|hasher| hasher.finish()), policy: policy.fingerprint() }
     }
+}
 
+impl Shelf {
     fn recall(&mut self, key: Key) -> Option<Revealed> {
         let entry = self.entries.get_mut(&key)?;
         self.now += 1;
@@ -162,7 +169,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { reply_bytes: 1000, rest: None };
 
-    fn ask(memory: &mut Memory, policy: &Fake, text: &str) -> Revealed {
+    fn ask(memory: &Memory, policy: &Fake, text: &str) -> Revealed {
         memory.reveal(policy, &context(), &Captured::of(text), &ExactValues::default(), &LIMITS)
     }
 
@@ -172,10 +179,10 @@ mod tests {
 
     #[test]
     fn a_view_asked_twice_is_made_once() {
-        let mut memory = Memory::new(1 << 20);
+        let memory = Memory::new(1 << 20);
         let policy = Fake::nothing();
-        let first = ask(&mut memory, &policy, "a text\n");
-        let second = ask(&mut memory, &policy, "a text\n");
+        let first = ask(&memory, &policy, "a text\n");
+        let second = ask(&memory, &policy, "a text\n");
         assert_eq!(first, second);
         assert_eq!(first, reveal(&policy, &context(), &Captured::of("a text\n"), &ExactValues::default(), &LIMITS));
         assert_eq!(asked(&policy), 2, "once by the memory, once without it");
@@ -183,7 +190,7 @@ mod tests {
 
     #[test]
     fn whatever_may_change_the_answer_makes_another_one() {
-        let mut memory = Memory::new(1 << 20);
+        let memory = Memory::new(1 << 20);
         let mut policy = Fake::nothing();
         let captured = Captured::of("a text with a-known-value\n");
         let none = ExactValues::default();
@@ -220,41 +227,45 @@ mod tests {
 
     #[test]
     fn what_failed_is_not_remembered() {
-        let mut memory = Memory::new(1 << 20);
+        let memory = Memory::new(1 << 20);
         let failing = Fake::failing();
         for _ in 0..2 {
-            assert_eq!(ask(&mut memory, &failing, "x\n").report.withheld, Some(trouble()));
+            assert_eq!(ask(&memory, &failing, "x\n").report.withheld, Some(trouble()));
         }
         assert_eq!(asked(&failing), 2);
         let warning = Fake { warnings: vec!["a transform is missing".to_owned()], ..Fake::nothing() };
-        ask(&mut memory, &warning, "x\n");
-        ask(&mut memory, &warning, "x\n");
+        ask(&memory, &warning, "x\n");
+        ask(&memory, &warning, "x\n");
         assert_eq!(asked(&warning), 2);
-        assert_eq!((memory.entries.len(), memory.bytes), (0, 0));
+        let shelf = memory.shelf();
+        assert_eq!((shelf.entries.len(), shelf.bytes), (0, 0));
     }
 
     #[test]
     fn the_least_recently_asked_gives_way() {
         let policy = Fake::nothing();
-        let mut memory = Memory::new(2 * (ENTRY_BYTES + 10));
-        ask(&mut memory, &policy, "one\n");
-        ask(&mut memory, &policy, "two\n");
-        ask(&mut memory, &policy, "one\n");
-        ask(&mut memory, &policy, "three\n");
-        assert_eq!((asked(&policy), memory.entries.len(), memory.ages.len()), (3, 2, 2));
-        ask(&mut memory, &policy, "one\n");
+        let memory = Memory::new(2 * (ENTRY_BYTES + 10));
+        ask(&memory, &policy, "one\n");
+        ask(&memory, &policy, "two\n");
+        ask(&memory, &policy, "one\n");
+        ask(&memory, &policy, "three\n");
+        assert_eq!(asked(&policy), 3);
+        assert_eq!(memory.shelf().entries.len(), 2);
+        assert_eq!(memory.shelf().ages.len(), 2);
+        ask(&memory, &policy, "one\n");
         assert_eq!(asked(&policy), 3, "the one asked again was kept");
-        ask(&mut memory, &policy, "two\n");
+        ask(&memory, &policy, "two\n");
         assert_eq!(asked(&policy), 4);
-        assert!(memory.bytes <= memory.max_bytes);
+        let shelf = memory.shelf();
+        assert!(shelf.bytes <= shelf.max_bytes);
     }
 
     #[test]
     fn what_is_too_large_is_not_remembered() {
         let policy = Fake::new(|window| Ok(clear(window.text.len())));
-        let mut memory = Memory::new(ENTRY_BYTES + 3);
-        ask(&mut memory, &policy, "four");
-        ask(&mut memory, &policy, "four");
+        let memory = Memory::new(ENTRY_BYTES + 3);
+        ask(&memory, &policy, "four");
+        ask(&memory, &policy, "four");
         assert_eq!(asked(&policy), 2);
     }
 }

@@ -3,9 +3,13 @@
 //! `hermes-plugins` implements it with a chain of WASM plugins; tests implement it with closures. This module knows
 //! neither. It must never let a failure pass as "nothing found".
 
+use std::sync::Arc;
+
 use hermes_model::config::TransformsSee;
 use hermes_model::context::Context;
 use hermes_model::report::Withheld;
+
+use crate::event::Notifier;
 
 /// A text handed to the redact chain: a whole view, or the newest part of a stream.
 #[derive(Clone, Copy)]
@@ -76,6 +80,9 @@ pub trait Policy: Send + Sync {
     /// A redactor has no answer, or one that should be in force is not: the text must be withheld.
     fn redact(&self, context: &Context, window: &Window<'_>) -> Result<Findings, Withheld>;
 
+    /// The digests of the redactors that are asked, for the record of what was in force.
+    fn redactor_digests(&self) -> Vec<String>;
+
     /// How many transforms there are; [`Policy::transform`] takes an index below it.
     fn transforms(&self) -> usize;
 
@@ -87,4 +94,56 @@ pub trait Policy: Send + Sync {
     /// # Errors
     /// It has no answer: a warning for the reply, which quotes neither the text nor the plugin's own message.
     fn transform(&self, index: usize, context: &Context, text: &str) -> Result<Transformed, String>;
+}
+
+/// Whoever knows which policy is in force now: a view or a stream asks once, at its beginning.
+pub trait InForce: Send + Sync {
+    /// What decides about text.
+    fn policy(&self) -> Arc<dyn Policy>;
+
+    /// What decides about events.
+    fn notifier(&self) -> Arc<dyn Notifier>;
+}
+
+/// A policy without its transforms: for text that must stay line for line what was printed, such as a log that is read
+/// in parts.
+pub struct RedactOnly<'a>(pub &'a dyn Policy);
+
+impl Policy for RedactOnly<'_> {
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
+
+    fn fingerprint(&self) -> u64 {
+        // Another answer than the whole policy's, so another key.
+        !self.0.fingerprint()
+    }
+
+    fn transforms_see(&self) -> TransformsSee {
+        TransformsSee::Masked
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn redact(&self, context: &Context, window: &Window<'_>) -> Result<Findings, Withheld> {
+        self.0.redact(context, window)
+    }
+
+    fn redactor_digests(&self) -> Vec<String> {
+        self.0.redactor_digests()
+    }
+
+    fn transforms(&self) -> usize {
+        0
+    }
+
+    fn transform_name(&self, _: usize) -> &str {
+        ""
+    }
+
+    fn transform(&self, _: usize, _: &Context, _: &str) -> Result<Transformed, String> {
+        Ok(Transformed::Unchanged)
+    }
 }

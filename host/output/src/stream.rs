@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hermes_model::context::Context;
 use hermes_model::report::{PolicyReport, Withheld};
 
+use crate::cut;
 use crate::exact::ExactValues;
 use crate::mask::{self, Region};
 use crate::normalise::{Mode, Normalised, Normaliser};
@@ -104,6 +105,22 @@ impl Stream {
         let mut out = Out::default();
         self.normaliser.finish(&mut self.window);
         self.advance(policy, true, &mut out);
+        self.step(policy, out)
+    }
+
+    /// Says that `bytes` that arrived are not handed on, because nobody could keep up: a line stands for them and for what
+    /// was held back, and the text goes on with the next whole line. Half a token is nothing anybody could recognise.
+    pub fn skip(&mut self, policy: &dyn Policy, bytes: u64) -> Step {
+        let mut out = Out::default();
+        let held = (self.window.text.len() - self.shown) as u64;
+        if !self.at_line_start {
+            out.text.push('\n');
+        }
+        out.text.push_str(&cut::skipped_line(bytes.saturating_add(held)));
+        self.at_line_start = true;
+        self.normaliser = Normaliser::new(Mode::Stream);
+        self.withhold(self.window.text.len());
+        self.after_failure.skipped = Some(0);
         self.step(policy, out)
     }
 

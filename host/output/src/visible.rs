@@ -23,6 +23,18 @@ impl Visible {
         self.0.is_empty()
     }
 
+    /// Nothing at all.
+    pub fn empty() -> Self {
+        seal(String::new())
+    }
+
+    /// Whole lines of it, or another part whose borders the caller knows to tear nothing. A border within a character
+    /// moves outwards.
+    pub fn part(&self, range: std::ops::Range<usize>) -> Self {
+        let (start, end) = (self.0.floor_char_boundary(range.start), self.0.ceil_char_boundary(range.end));
+        seal(self.0.get(start..end).unwrap_or_default().to_owned())
+    }
+
     /// Its length in bytes.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -97,6 +109,15 @@ mod tests {
         assert_eq!(text.to_string(), "one\ttwo\n");
         assert_eq!(serde_json::to_string(&text).unwrap(), r#""one\ttwo\n""#);
         assert_eq!((text.len(), text.is_empty()), (8, false));
+    }
+
+    #[test]
+    fn a_part_never_tears_a_character_and_never_reaches_beyond_the_text() {
+        let text = seal("aä\nb".to_owned());
+        assert_eq!(text.part(0..2).as_str(), "aä");
+        assert_eq!(text.part(2..4).as_str(), "ä\n");
+        assert_eq!(text.part(3..99).as_str(), "\nb");
+        assert_eq!(text.part(9..99).as_str(), "");
     }
 
     #[test]

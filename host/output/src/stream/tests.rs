@@ -347,3 +347,52 @@ proptest! {
         prop_assert!(out.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'));
     }
 }
+
+#[test]
+fn after_a_gap_the_text_goes_on_with_the_next_whole_line() {
+    let policy = Fake::nothing();
+    let mut stream = stream(ExactValues::default());
+    assert_eq!(stream.push(&policy, b"one\ntwo").text.as_str(), "one\ntwo");
+    assert_eq!(stream.skip(&policy, 3000).text.as_str(), "\n[... 2.9 KiB not shown]\n");
+    assert_eq!(stream.push(&policy, b"the rest of a line\nthree\n").text.as_str(), "three\n");
+    assert_eq!(stream.finish(&policy).text.as_str(), "");
+}
+
+#[test]
+fn what_a_redactor_held_back_before_a_gap_is_not_shown() {
+    let policy = referring(Open::Hold);
+    let mut stream = stream(ExactValues::default());
+    assert_eq!(stream.push(&policy, b"two ke").text.as_str(), "two ");
+    assert_eq!(stream.skip(&policy, 998).text.as_str(), "\n[... 1000 B not shown]\n");
+}
+
+proptest! {
+    #[test]
+    fn no_secret_is_shown_wherever_pieces_of_a_stream_are_skipped(
+        words in prop::collection::vec(prop_oneof![
+            3 => "[a-z]{1,6}", 2 => Just(" ".to_owned()), 2 => Just("\n".to_owned()), 3 => "key=[α-ω]{1,8} ",
+        ], 0..40),
+        pieces in prop::collection::vec((1_usize..30, any::<bool>()), 1..20),
+        open in opens(),
+    ) {
+        let policy = referring(open);
+        let text = words.concat();
+        let mut rest = text.as_bytes();
+        let mut stream = stream(ExactValues::default());
+        let mut out = String::new();
+        for (size, skipped) in pieces.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (now, later) = rest.split_at((*size).min(rest.len()));
+            let step = if *skipped { stream.skip(&policy, now.len() as u64) } else { stream.push(&policy, now) };
+            out.push_str(step.text.as_str());
+            rest = later;
+            if pieces.iter().all(|(_, skipped)| *skipped) {
+                break;
+            }
+        }
+        out.push_str(stream.finish(&policy).text.as_str());
+        prop_assert_eq!(leak(&out), None, "{}", out);
+    }
+}
