@@ -1,4 +1,4 @@
-//! The chain: one generation of loaded plugins as the policy of `hermes-output`.
+//! The chain: one generation of loaded plugins as the policy of `hermes-output`, and (in `notify`) as its notifier.
 //!
 //! What should be in force and is not never passes for "nothing found": a redactor that cannot answer withholds, a
 //! transform that cannot is named in the reply.
@@ -28,12 +28,15 @@ pub struct Chain {
     pub(crate) sees: TransformsSee,
     pub(crate) redactors: Vec<Arc<Live>>,
     pub(crate) transforms: Vec<Arc<Live>>,
-    /// Redactors that are enabled and not loaded, and required plugins that are not in force: while there is one,
-    /// everything is withheld.
+    pub(crate) notifiers: Vec<Arc<Live>>,
+    /// Redactors that are enabled and not loaded, and required plugins, other than notifiers, that are not in force:
+    /// while there is one, everything is withheld.
     pub(crate) withheld_by: Vec<Absent>,
     /// Transforms that are enabled and not loaded.
     pub(crate) skipped: Vec<Absent>,
-    /// Names of required plugins: quarantined ones withhold too, whatever their hook.
+    /// Notifiers that are enabled or required, and not loaded.
+    pub(crate) unasked: Vec<Absent>,
+    /// Names of required plugins: quarantined redactors and transforms among them withhold too.
     pub(crate) required: Vec<String>,
 }
 
@@ -104,15 +107,13 @@ impl Policy for Chain {
     }
 
     fn warnings(&self) -> Vec<String> {
-        self.skipped
-            .iter()
-            .map(|absent| {
-                format!(
-                    "transform {} is not in force ({}); see `hermes plugins why {}`",
-                    absent.name, absent.code, absent.name
-                )
-            })
-            .collect()
+        let transforms = self.skipped.iter().map(|absent| {
+            format!(
+                "transform {} is not in force ({}); see `hermes plugins why {}`",
+                absent.name, absent.code, absent.name
+            )
+        });
+        transforms.chain(self.required_notifiers_missing()).collect()
     }
 
     fn redact(&self, context: &Context, window: &Window<'_>) -> Result<Findings, Withheld> {
@@ -133,6 +134,10 @@ impl Policy for Chain {
             united.need_from = united.need_from.min(found.need_from);
         }
         Ok(united)
+    }
+
+    fn redactor_digests(&self) -> Vec<String> {
+        self.redactors.iter().map(|live| live.digest.to_string()).collect()
     }
 
     fn transforms(&self) -> usize {

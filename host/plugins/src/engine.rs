@@ -63,9 +63,27 @@ pub struct Engine {
     engine: wasmtime::Engine,
     linker: Arc<Linker<Guest>>,
     clock: Arc<Clock>,
-    runtime: Arc<tokio::runtime::Runtime>,
+    timers: Arc<Timers>,
     allocation: Allocation,
     metering: Metering,
+}
+
+/// The runtime that keeps the time of calls that wait. It may end on any thread, also on one of a host's runtime, where
+/// nobody may wait for its end; nothing but timers is in it.
+struct Timers(Option<tokio::runtime::Runtime>);
+
+impl Timers {
+    fn enter(&self) -> Option<tokio::runtime::EnterGuard<'_>> {
+        self.0.as_ref().map(tokio::runtime::Runtime::enter)
+    }
+}
+
+impl Drop for Timers {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Engine {
@@ -94,7 +112,7 @@ impl Engine {
             clock: Clock::start(engine.weak()),
             engine,
             linker: Arc::new(linker),
-            runtime: Arc::new(runtime),
+            timers: Arc::new(Timers(Some(runtime))),
             allocation,
             metering,
         })
@@ -125,7 +143,7 @@ impl Engine {
     /// Works inside an asynchronous runtime too: it blocks the thread for the time of the call, which is bounded.
     pub(crate) fn drive<T>(&self, call: impl Future<Output = T>) -> T {
         let _ticking = self.clock.tick();
-        let _context = self.runtime.enter();
+        let _context = self.timers.enter();
         block_on(call)
     }
 }
@@ -293,5 +311,12 @@ mod tests {
         let wait = || engine.drive(async { tokio::time::sleep(Duration::from_millis(1)).await });
         wait();
         tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async { wait() });
+    }
+
+    #[test]
+    fn an_engine_may_end_inside_a_runtime() {
+        let engine = Engine::start(Metering::Epoch).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async { drop(engine) });
     }
 }

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use hermes_model::context::Context;
 use hermes_model::hook::Hook;
+use hermes_output::event::Verdict;
 use hermes_output::policy::{Findings, Span, Transformed, Window};
 use wasmtime::component::InstancePre;
 use wasmtime::{Store, UpdateDeadline};
 
+use crate::api::bindings::notifier::exports::hermes::hook::notify as told;
 use crate::api::bindings::{notifier, redactor, transformer};
 use crate::engine::{self, Engine};
 use crate::guest::{CpuBudget, Guest};
@@ -105,13 +107,6 @@ pub(crate) enum CallError {
     Failure(GuestFailure),
     /// The call was ended.
     Ended(Ended),
-}
-
-/// What a notifier decided. The text is the plugin's and not yet redacted.
-pub(crate) enum Decided {
-    Deliver,
-    Rewrite,
-    Suppress,
 }
 
 /// A context in the words of one world: the bindings of each world have a type of their own, of the same shape.
@@ -366,34 +361,20 @@ impl Instance {
         })
     }
 
-    /// Asks a notifier about an event whose kind and text these are.
-    pub(crate) async fn decide(&mut self, command: &str, text: &str) -> Result<Decided, CallError> {
-        use notifier::exports::hermes::hook::notify as wit;
-        let wall = self.arm(self.limits.time_for(text.len()), text.len());
+    /// Asks a notifier about an event. What a verdict carries is the plugin's text, not yet redacted.
+    pub(crate) async fn decide(&mut self, event: &told::Event) -> Result<Verdict, CallError> {
+        let bytes = event.text.len() + event.command.len() + event.pattern.as_ref().map_or(0, String::len);
+        let wall = self.arm(self.limits.time_for(bytes), bytes);
         let Self { store, exports, .. } = self;
         let Exports::Notify(exports) = exports else { return Err(CallError::Ended(Ended::Trap)) };
-        let given = wit::Event {
-            id: "canary".to_owned(),
-            seq: 0,
-            kind: "completion".to_owned(),
-            source: String::new(),
-            command: command.to_owned(),
-            owner: "cli".to_owned(),
-            at_ms: 0,
-            status: "exited".to_owned(),
-            exit_code: Some(0),
-            text: text.to_owned(),
-            pattern: None,
-            labels: Vec::new(),
-        };
-        let call = exports.hermes_hook_notify().call_decide(&mut *store, &given);
+        let call = exports.hermes_hook_notify().call_decide(&mut *store, event);
         let answer = tokio::time::timeout(wall, call).await;
         let verdict =
             self.settle(answer).map_err(CallError::Ended)?.map_err(|said| failure(&said.code, said.message))?;
         Ok(match verdict {
-            wit::Verdict::Deliver => Decided::Deliver,
-            wit::Verdict::Rewrite(_) => Decided::Rewrite,
-            wit::Verdict::Suppress(_) => Decided::Suppress,
+            told::Verdict::Deliver => Verdict::Deliver,
+            told::Verdict::Rewrite(text) => Verdict::Rewrite(text),
+            told::Verdict::Suppress(reason) => Verdict::Suppress(reason),
         })
     }
 

@@ -208,8 +208,10 @@ fn alone(live: &Arc<Live>) -> Chain {
         sees: TransformsSee::Masked,
         redactors: vec![Arc::clone(live)],
         transforms: Vec::new(),
+        notifiers: Vec::new(),
         withheld_by: Vec::new(),
         skipped: Vec::new(),
+        unasked: Vec::new(),
         required: Vec::new(),
     }
 }

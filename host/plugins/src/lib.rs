@@ -36,5 +36,6 @@ pub mod template;
 mod api;
 mod guest;
 mod live;
+mod notify;
 mod settings;
 mod trial;

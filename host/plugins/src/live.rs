@@ -224,9 +224,10 @@ impl Live {
         next
     }
 
-    /// How it stands now.
+    /// How it stands now. A quarantine that is over is none, though nobody has called since: whoever withholds for a
+    /// quarantine does not call, and would wait for ever.
     pub(crate) fn standing(&self) -> Standing {
-        lock(&self.standing).clone()
+        lock(&self.standing).clone().on(Event::Ask, now_ms())
     }
 
     /// A number that changes with its standing.

@@ -441,8 +441,13 @@ impl Installed {
         }
     }
 
-    /// Whether a host would put it in a chain of texts: what its manifest says, or what it exports. A plugin that says
-    /// nothing of either might be a redactor, so it counts as one.
+    /// Whether it sees events and no text before the policy has: then nothing is withheld for it.
+    fn only_notifies(&self) -> bool {
+        self.may_be(Hook::Notify) && Hook::ALL.into_iter().all(|hook| !hook.sees_raw_text() || !self.may_be(hook))
+    }
+
+    /// Whether a host would put it in the chain of this hook: what its manifest says, or what it exports. A plugin that
+    /// says nothing of either might be a redactor, so it counts as one.
     fn may_be(&self, hook: Hook) -> bool {
         if let Some(manifest) = &self.manifest {
             return manifest.hooks.contains(&hook);
@@ -465,23 +470,32 @@ fn chain(generation: &Generation, config: &Config, plugins: &[Installed]) -> Cha
         sees: config.policy.transforms_see,
         redactors: Vec::new(),
         transforms: Vec::new(),
+        notifiers: Vec::new(),
         withheld_by: Vec::new(),
         skipped: Vec::new(),
+        unasked: Vec::new(),
         required: config.policy.required.iter().map(ToString::to_string).collect(),
     };
     for name in &config.policy.required {
-        let code = match plugins.iter().find(|plugin| plugin.entry.name == *name) {
-            None => "not-installed".to_owned(),
-            Some(plugin) if plugin.state == State::Loaded => continue,
-            Some(plugin) => plugin.code(),
-        };
-        chain.withheld_by.push(Absent { name: name.to_string(), code });
+        let name = name.to_string();
+        match plugins.iter().find(|plugin| plugin.entry.name.as_str() == name) {
+            None => chain.withheld_by.push(Absent { name, code: "not-installed".to_owned() }),
+            Some(plugin) if plugin.state == State::Loaded => {}
+            Some(plugin) if plugin.only_notifies() => {
+                // One that is enabled follows below, and one that is quarantined is asked and has no answer.
+                if !plugin.entry.enabled {
+                    chain.unasked.push(Absent { name, code: plugin.code() });
+                }
+            }
+            Some(plugin) => chain.withheld_by.push(Absent { name, code: plugin.code() }),
+        }
     }
     for plugin in plugins.iter().filter(|plugin| plugin.entry.enabled) {
-        for live in plugin.live.iter().filter(|live| live.hook.sees_raw_text()) {
+        for live in &plugin.live {
             match live.hook {
                 Hook::Redact => chain.redactors.push(Arc::clone(live)),
-                Hook::Transform | Hook::Notify => chain.transforms.push(Arc::clone(live)),
+                Hook::Transform => chain.transforms.push(Arc::clone(live)),
+                Hook::Notify => chain.notifiers.push(Arc::clone(live)),
             }
         }
         if !plugin.live.is_empty() {
@@ -494,6 +508,8 @@ fn chain(generation: &Generation, config: &Config, plugins: &[Installed]) -> Cha
             }
         } else if plugin.may_be(Hook::Transform) {
             chain.skipped.push(absent);
+        } else if plugin.may_be(Hook::Notify) {
+            chain.unasked.push(absent);
         }
     }
     chain

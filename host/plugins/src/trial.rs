@@ -8,14 +8,16 @@ use hermes_model::config::PluginConfig;
 use hermes_model::context::{Context, Surface};
 use hermes_model::duration;
 use hermes_model::hook::Hook;
+use hermes_output::event::Verdict;
 use hermes_output::normalise;
 use hermes_output::policy::{Findings, Transformed, Window};
 
 use crate::engine::Engine;
 use crate::examined::{CanaryResult, Examined, LogLine, Ready, ReadyHook};
-use crate::instance::{CallError, Decided, Ended, Instance, Pre};
+use crate::instance::{CallError, Ended, Instance, Pre};
 use crate::limits::{Limits, START_MAX};
 use crate::manifest::{Canary, Expect, Manifest, VerdictKind};
+use crate::notify::neutral;
 use crate::patterns::PatternSets;
 use crate::problem::{Code, Problem};
 use crate::settings;
@@ -252,7 +254,7 @@ async fn probe(instance: &mut Instance, hook: Hook, limits: &Limits) -> Result<(
             Err(error) => Err(error),
         },
         Hook::Transform => instance.apply(&context, PROBE).await.map(drop),
-        Hook::Notify => instance.decide("", PROBE).await.map(drop),
+        Hook::Notify => instance.decide(&neutral("", PROBE)).await.map(drop),
     };
     match answer {
         Ok(()) => Ok(()),
@@ -294,11 +296,11 @@ pub(crate) async fn show(instance: &mut Instance, canary: &Canary) -> (CanaryRes
             (text_words(*changed, contains, lacks), answer)
         }
         Expect::Verdict(verdict) => {
-            let answer = instance.decide(&canary.command, &canary.text).await.map(|decided| {
+            let answer = instance.decide(&neutral(&canary.command, &canary.text)).await.map(|decided| {
                 let got = match decided {
-                    Decided::Deliver => VerdictKind::Deliver,
-                    Decided::Rewrite => VerdictKind::Rewrite,
-                    Decided::Suppress => VerdictKind::Suppress,
+                    Verdict::Deliver => VerdictKind::Deliver,
+                    Verdict::Rewrite(_) => VerdictKind::Rewrite,
+                    Verdict::Suppress(_) => VerdictKind::Suppress,
                 };
                 (got == *verdict, verdict_word(got).to_owned())
             });

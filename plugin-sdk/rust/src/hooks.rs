@@ -139,15 +139,15 @@ pub struct Event {
     pub seq: u64,
     /// `completion`, `heartbeat`, `match`, …
     pub kind: String,
-    /// The process or server.
+    /// The process or server; empty where there is none.
     pub source: String,
-    /// The command line, redacted.
+    /// The command line, redacted; empty where there is none.
     pub command: String,
     /// Who may see it.
     pub owner: String,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub at_ms: u64,
-    /// `running`, `exited`, …
+    /// `running`, `exited`, …; empty where the event is about no process.
     pub status: String,
     /// What a shell would show, once the command ended.
     pub exit_code: Option<i32>,
@@ -155,7 +155,7 @@ pub struct Event {
     pub text: String,
     /// The watch pattern that matched.
     pub pattern: Option<String>,
-    /// Whatever a later host knows.
+    /// Whatever else the host knows: `suppressed`, `hidden`, `output-cut`.
     pub labels: Vec<(String, String)>,
 }
 
