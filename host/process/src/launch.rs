@@ -1,15 +1,13 @@
-//! The one place where a process comes into being: `posix_spawn` in a new session with one pipe for all it prints.
+//! The one place where a process comes into being: `posix_spawn` in a new session, on one pipe or one terminal for all it prints.
 //!
 //! `posix_spawn` and not `fork`: the cost does not grow with the host's memory, and no code of ours runs between the two.
 //! It must never search `PATH` or guess: the caller says exactly which file runs.
 
 use std::ffi::{CStr, CString};
-use std::io;
+use std::io::{self, PipeReader, PipeWriter};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::AsRawFd;
 use std::ptr;
-
-use crate::spec::Stdin;
 
 /// Everything of ours that a child would inherit starts here; 0, 1 and 2 are its own.
 #[cfg(target_env = "gnu")]
@@ -21,18 +19,52 @@ pub(crate) struct Image {
     pub(crate) argv: Vec<CString>,
     pub(crate) envp: Vec<CString>,
     pub(crate) cwd: Option<CString>,
-    pub(crate) stdin: Stdin,
+}
+
+/// What a child's three standard streams are. The host must drop it once the child has them.
+pub(crate) enum Streams {
+    /// Both outputs go into one pipe.
+    Pipe {
+        /// What it reads.
+        input: Input,
+        /// Where it prints to.
+        output: PipeWriter,
+    },
+    /// All three are the terminal of this name, which becomes the session's own.
+    Terminal(CString),
+}
+
+/// What a child without a terminal reads.
+pub(crate) enum Input {
+    /// Nothing.
+    Null,
+    /// What the host reads.
+    Inherit,
+    /// This.
+    Pipe(PipeReader),
 }
 
 /// Starts a child and returns its pid once the program runs (or an error when it could not).
 ///
-/// It leads a session of its own, has no controlling terminal, both outputs on `output`, default signal dispositions
+/// It leads a session of its own, has no controlling terminal but the one in `streams`, default signal dispositions
 /// where Rust changed them, and no other descriptor of the host: what the host itself inherited is closed as well.
-pub(crate) fn launch(image: &Image, output: BorrowedFd<'_>) -> io::Result<i32> {
+pub(crate) fn launch(image: &Image, streams: &Streams) -> io::Result<i32> {
     let mut actions = Actions::new()?;
-    if image.stdin == Stdin::Null {
-        actions.open(libc::STDIN_FILENO, c"/dev/null", libc::O_RDONLY)?;
-    }
+    let output = match streams {
+        Streams::Pipe { input, output } => {
+            match input {
+                Input::Null => actions.open(libc::STDIN_FILENO, c"/dev/null", libc::O_RDONLY)?,
+                Input::Inherit => {}
+                Input::Pipe(input) => actions.duplicate(input.as_raw_fd(), libc::STDIN_FILENO)?,
+            }
+            output.as_raw_fd()
+        }
+        Streams::Terminal(name) => {
+            // The session is new by now and has no terminal: the first one it opens without O_NOCTTY becomes its own.
+            actions.open(libc::STDIN_FILENO, name, libc::O_RDWR)?;
+            libc::STDIN_FILENO
+        }
+    };
     actions.duplicate(output, libc::STDOUT_FILENO)?;
     actions.duplicate(output, libc::STDERR_FILENO)?;
     if let Some(cwd) = &image.cwd {
@@ -86,9 +118,9 @@ impl Actions {
         check(unsafe { libc::posix_spawn_file_actions_addopen(&mut self.0, to, path.as_ptr(), flags, 0) })
     }
 
-    fn duplicate(&mut self, from: BorrowedFd<'_>, to: libc::c_int) -> io::Result<()> {
-        // SAFETY: the actions are initialised; the descriptor is open now and is until the spawn.
-        check(unsafe { libc::posix_spawn_file_actions_adddup2(&mut self.0, from.as_raw_fd(), to) })
+    fn duplicate(&mut self, from: libc::c_int, to: libc::c_int) -> io::Result<()> {
+        // SAFETY: the actions are initialised; a descriptor that is not open in the child only fails the spawn.
+        check(unsafe { libc::posix_spawn_file_actions_adddup2(&mut self.0, from, to) })
     }
 
     fn change_folder(&mut self, path: &CStr) -> io::Result<()> {

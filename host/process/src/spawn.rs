@@ -4,7 +4,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,15 @@ use hermes_model::id::ProcessId;
 use hermes_model::status::Status;
 use rustix::io::Errno;
 
-use crate::environment::{Environment, HOST_MARKER, PROCESS_MARKER};
+use crate::environment::{HOST_MARKER, PROCESS_MARKER};
 use crate::host::{self, Host};
-use crate::launch::{self, Image};
+use crate::launch::{self, Image, Input, Streams};
 use crate::leader::Leader;
+use crate::pty;
 use crate::resolve::{self, Unresolved};
 use crate::running::handle::Process;
-use crate::running::task::{self, Newborn};
-use crate::spec::{CommandSpec, Program, shown};
+use crate::running::task::{self, Ends, Newborn};
+use crate::spec::{CommandSpec, Program, Stdin, shown};
 
 /// Why a command did not start.
 #[derive(Debug, thiserror::Error)]
@@ -135,12 +136,18 @@ impl SpawnError {
 /// # Errors
 /// [`SpawnError`]: nothing runs then.
 pub async fn spawn(host: &Host, spec: CommandSpec) -> Result<Process, SpawnError> {
+    let failed = |source| SpawnError::Host { program: spec.shown_program(), doing: "making an id", source };
+    let id = host::new_id().map_err(failed)?;
+    spawn_as(host, id, spec).await
+}
+
+/// As [`spawn`], under an id that was made before.
+pub(crate) async fn spawn_as(host: &Host, id: ProcessId, spec: CommandSpec) -> Result<Process, SpawnError> {
     let program = spec.shown_program();
     let failed = |doing| {
         let program = program.clone();
         move |source: io::Error| SpawnError::Host { program, doing, source }
     };
-    let id = host::new_id().map_err(failed("making an id"))?;
     let host = host.clone();
     // posix_spawn blocks until the program is loaded, which may be slow on a network file system.
     let started = tokio::task::spawn_blocking(move || start(host, id, spec)).await;
@@ -160,11 +167,31 @@ fn start(host: Host, id: ProcessId, spec: CommandSpec) -> Result<Newborn, SpawnE
     }
     let path = find_program(&spec)?;
     let image = image(&path, &id, host.marker(), &spec)?;
-    let (output, input) = io::pipe().map_err(failed("making a pipe"))?;
-    let leader = Leader::start(&id, || launch::launch(&image, input.as_fd()));
-    drop(input);
+    let doing = if spec.pty.is_some() { "opening a terminal" } else { "making a pipe" };
+    let (streams, ends) = open(&spec).map_err(failed(doing))?;
+    let leader = Leader::start(&id, || launch::launch(&image, &streams));
+    // From here on only the child holds what it was given.
+    drop(streams);
     let leader = leader.map_err(|error| launch_error(error, &program, &path, spec.cwd.as_deref()))?;
-    Ok(Newborn { host, id, leader, output: OwnedFd::from(output), spec })
+    Ok(Newborn { host, id, leader, ends, spec })
+}
+
+/// Opens what a command prints to and reads from: the child's ends and the host's.
+fn open(spec: &CommandSpec) -> io::Result<(Streams, Ends)> {
+    if let Some(size) = spec.pty {
+        let (master, name) = pty::open(size)?;
+        return Ok((Streams::Terminal(name), Ends::Terminal(master)));
+    }
+    let (captured, output) = io::pipe()?;
+    let (input, sent) = match spec.stdin {
+        Stdin::Null => (Input::Null, None),
+        Stdin::Inherit => (Input::Inherit, None),
+        Stdin::Pipe => {
+            let (input, sent) = io::pipe()?;
+            (Input::Pipe(input), Some(OwnedFd::from(sent)))
+        }
+    };
+    Ok((Streams::Pipe { input, output }, Ends::Pipes { output: OwnedFd::from(captured), input: sent }))
 }
 
 fn check_folder(folder: &Path) -> Result<(), SpawnError> {
@@ -210,18 +237,27 @@ fn image(path: &Path, id: &ProcessId, host_marker: &str, spec: &CommandSpec) -> 
     Ok(Image {
         path: text(path.as_os_str().as_bytes().to_vec(), "the program's name")?,
         argv: argv?,
-        envp: environment(&spec.environment, id, host_marker)?,
+        envp: environment(spec, id, host_marker)?,
         cwd: spec.cwd.as_ref().map(|cwd| text(cwd.as_os_str().as_bytes().to_vec(), "the folder's name")).transpose()?,
-        stdin: spec.stdin,
     })
 }
 
-fn environment(asked: &Environment, id: &ProcessId, host_marker: &str) -> Result<Vec<CString>, SpawnError> {
+fn environment(spec: &CommandSpec, id: &ProcessId, host_marker: &str) -> Result<Vec<CString>, SpawnError> {
+    let asked = &spec.environment;
     if let Some(name) = asked.impossible_name() {
         return Err(SpawnError::Impossible { what: format!("the environment variable '{}'", shown(name)) });
     }
     let mut environment = asked.clone();
-    environment.set(HOST_MARKER, host_marker).set(PROCESS_MARKER, id.as_str());
+    if spec.pty.is_some() {
+        pty::add_defaults(&mut environment);
+    }
+    environment.set(PROCESS_MARKER, id.as_str());
+    // What may outlive the host is not its, should somebody look for what is.
+    if spec.persist {
+        environment.unset(HOST_MARKER)
+    } else {
+        environment.set(HOST_MARKER, host_marker)
+    };
     let entry = |(name, value): (&OsStr, &OsStr)| {
         let bytes = [name.as_bytes(), b"=", value.as_bytes()].concat();
         CString::new(bytes).map_err(|_| SpawnError::Impossible { what: "an environment variable".to_owned() })

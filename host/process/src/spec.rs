@@ -44,6 +44,41 @@ pub enum Stdin {
     Null,
     /// What hermes itself reads.
     Inherit,
+    /// What is sent to it, through [`Process::send`](crate::running::handle::Process::send), until it is closed.
+    Pipe,
+}
+
+/// How many rows a terminal has where nobody says otherwise: enough for a table, few enough for a reader.
+pub const PTY_ROWS: u16 = 30;
+
+/// How many columns a terminal has where nobody says otherwise: the width most tools lay their output out for.
+pub const PTY_COLS: u16 = 120;
+
+/// The size of a terminal, in characters. Zero means "not known" to most programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PtySize {
+    /// Lines.
+    pub rows: u16,
+    /// Characters in a line.
+    pub cols: u16,
+}
+
+impl Default for PtySize {
+    fn default() -> Self {
+        Self { rows: PTY_ROWS, cols: PTY_COLS }
+    }
+}
+
+/// Who reads the output as it arrives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Live {
+    /// Nobody.
+    #[default]
+    None,
+    /// A reader who gets every byte: the command waits while the reader does, as on any pipe.
+    Steady,
+    /// A reader who never slows the command: what it is too slow for is skipped and counted.
+    Tap,
 }
 
 /// Everything a command is started with.
@@ -61,17 +96,23 @@ pub struct CommandSpec {
     pub term_grace: Duration,
     /// Who may see and end it.
     pub owner: Owner,
-    /// What it reads.
+    /// What it reads, where it has no terminal.
     pub stdin: Stdin,
+    /// The size of the terminal it runs on; none: it has none. A terminal takes the place of `stdin` and of both outputs.
+    pub pty: Option<PtySize>,
     /// How many bytes of the end of its output are kept.
     pub ring_bytes: usize,
     /// Whether somebody will read the output as it arrives, through
-    /// [`Process::take_live`](crate::running::handle::Process::take_live).
-    pub live: bool,
+    /// [`Process::take_live`](crate::running::handle::Process::take_live), and who waits for whom then.
+    pub live: Live,
+    /// The text for the shell as it was asked for, where what runs was made of it.
+    pub as_asked: Option<String>,
+    /// Whether it may outlive a host that is killed: it does not carry the host's marker then.
+    pub persist: bool,
 }
 
 impl CommandSpec {
-    /// A command with the defaults: own environment, no time limit, nothing to read, no live view.
+    /// A command with the defaults: own environment, no time limit, nothing to read, no terminal, no live view.
     pub fn new(program: Program) -> Self {
         Self {
             program,
@@ -81,13 +122,19 @@ impl CommandSpec {
             term_grace: TERM_GRACE,
             owner: Owner::default(),
             stdin: Stdin::Null,
+            pty: None,
             ring_bytes: RING_BYTES,
-            live: false,
+            live: Live::None,
+            as_asked: None,
+            persist: false,
         }
     }
 
     /// The command as a person would type it. Raw text: it may hold secrets and must go through the policy.
     pub fn display_command(&self) -> String {
+        if let Some(asked) = &self.as_asked {
+            return asked.clone();
+        }
         match &self.program {
             Program::Shell { text, .. } => text.clone(),
             Program::Exec { program, args } => {

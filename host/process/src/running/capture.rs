@@ -1,24 +1,26 @@
-//! From the pipe into the captured output, and to a live reader where there is one.
+//! From the pipe or the terminal into the captured output, and to a steady live reader where there is one.
 //!
 //! It must never grow with what is printed, and never let the end of a command wait for a reader or for a pipe.
 //!
-//! Back-pressure is that of any pipe: while a live reader is slow, nothing more is read and the command waits in its
+//! Back-pressure is that of any pipe: while a steady reader is slow, nothing more is read and the command waits in its
 //! write, so that the reader gets every byte. A reader that is dropped stops counting at once, and after the command's
 //! end what is left (at most one pipe and [`TRAILING_MAX`]) is queued for it.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::unix::pipe::Receiver;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::output::Output;
+use super::source::Source;
+use super::tap::Chunk;
 
 /// The most that is read at once: what a Linux pipe holds by default (pipe(7)).
-const CHUNK: usize = 64 << 10;
+pub(crate) const CHUNK: usize = 64 << 10;
 
 /// How many reads are done before others get a turn.
 const READS_IN_A_ROW: usize = 8;
@@ -35,27 +37,39 @@ const TRAILING: Duration = Duration::from_millis(250);
 /// After the exit, how much such children may add.
 const TRAILING_MAX: u64 = 1 << 20;
 
+thread_local! {
+    /// What is read into, one for each thread: most commands are silent, and a buffer for each would be the most of what
+    /// they cost. Nothing of it is looked at beyond what the last read filled.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The reading end of a command's output.
 pub(crate) struct Capture {
-    pipe: Option<Receiver>,
-    buffer: Box<[u8]>,
+    /// Gone when nobody can print any more.
+    source: Option<Source>,
     output: Arc<Output>,
-    live: Option<mpsc::Sender<Vec<u8>>>,
+    live: Option<mpsc::Sender<Chunk>>,
     /// Chunks the live reader has not taken: one while the command runs, the rest of the output after its end.
-    waiting: VecDeque<Vec<u8>>,
+    waiting: VecDeque<Chunk>,
+    /// The command is over: when nobody has its terminal open now, nobody will.
+    over: bool,
     /// The output is complete: what still comes is thrown away.
     discarding: bool,
 }
 
 impl Capture {
-    pub(crate) fn new(pipe: Receiver, output: Arc<Output>, live: Option<mpsc::Sender<Vec<u8>>>) -> Self {
-        let buffer = vec![0; CHUNK].into_boxed_slice();
-        Self { pipe: Some(pipe), buffer, output, live, waiting: VecDeque::new(), discarding: false }
+    pub(crate) fn new(source: Source, output: Arc<Output>, live: Option<mpsc::Sender<Chunk>>) -> Self {
+        Self { source: Some(source), output, live, waiting: VecDeque::new(), over: false, discarding: false }
     }
 
-    /// Whether there is nothing left to do: everybody closed the pipe, and the reader has everything.
+    /// Whether there is nothing left to do: nobody can print any more, and the reader has everything.
     pub(crate) fn is_done(&self) -> bool {
-        self.pipe.is_none() && self.waiting.is_empty()
+        self.source.is_none() && self.waiting.is_empty()
+    }
+
+    /// Nobody of the tree is alive. A pipe is read on until whoever else has it closes it; a terminal is closed.
+    pub(crate) fn tree_is_gone(&mut self) {
+        self.source.take_if(|source| source.is_terminal());
     }
 
     /// Moves some bytes on. May be dropped at any await without losing any.
@@ -64,12 +78,11 @@ impl Capture {
             self.discarding_step().await;
         } else if !self.waiting.is_empty() {
             self.hand_over().await;
-        } else if let Some(pipe) = &self.pipe {
-            // An error here is one of the runtime's ending; reading will say the same.
-            let _ = pipe.readable().await;
+        } else if let Some(source) = &mut self.source {
+            source.readable().await;
             self.read_some();
         }
-        if self.waiting.is_empty() && (self.discarding || self.pipe.is_none()) {
+        if self.waiting.is_empty() && (self.discarding || self.source.is_none()) {
             self.live = None;
         }
     }
@@ -105,54 +118,86 @@ impl Capture {
 
     /// One read. None: the end, or an error that is as good as the end. `WouldBlock`: nothing there now.
     fn read(&mut self) -> io::Result<Option<usize>> {
-        let Some(pipe) = &self.pipe else { return Ok(None) };
-        match pipe.try_read(&mut self.buffer) {
+        BUFFER.with_borrow_mut(|buffer| {
+            buffer.resize(CHUNK, 0);
+            self.read_into(buffer)
+        })
+    }
+
+    fn read_into(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        let Some(source) = &self.source else { return Ok(None) };
+        match source.try_read(buffer) {
+            // Closing a terminal would end whoever still runs on it, though none has it open.
+            Ok(0) if source.is_terminal() && !self.over => Err(io::ErrorKind::WouldBlock.into()),
             Ok(0) => {
-                self.pipe = None;
+                self.let_go_what_is_held();
+                self.source = None;
                 Ok(None)
             }
             Ok(length) => {
-                self.take_in(length);
+                self.take_in(&buffer[..length]);
                 Ok(Some(length))
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
                 Err(io::ErrorKind::WouldBlock.into())
             }
             Err(error) => {
-                tracing::warn!(%error, "the pipe of a command cannot be read any more");
-                self.pipe = None;
+                tracing::warn!(%error, "the output of a command cannot be read any more");
+                self.let_go_what_is_held();
+                self.source = None;
                 Ok(None)
             }
         }
     }
 
-    fn take_in(&mut self, length: usize) {
+    fn take_in(&mut self, bytes: &[u8]) {
         if self.discarding {
             return;
         }
-        let bytes = &self.buffer[..length];
+        match &mut self.source {
+            Some(Source::Terminal(asking)) => {
+                let text = asking.pass(bytes);
+                self.deliver(&text);
+            }
+            _ => self.deliver(bytes),
+        }
+    }
+
+    /// Nothing more will be taken in: what a terminal held as the beginning of a query is text.
+    fn let_go_what_is_held(&mut self) {
+        if let Some(Source::Terminal(asking)) = &mut self.source {
+            let held = asking.finish();
+            self.deliver(&held);
+        }
+    }
+
+    fn deliver(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         self.output.push(bytes);
         let Some(live) = &self.live else { return };
         // Behind a chunk that waits, the next one waits too.
         if self.waiting.is_empty() {
-            match live.try_send(bytes.to_vec()) {
+            match live.try_send(Chunk::Bytes(bytes.to_vec())) {
                 Ok(()) => {}
                 Err(mpsc::error::TrySendError::Full(chunk)) => self.waiting.push_back(chunk),
                 Err(mpsc::error::TrySendError::Closed(_)) => self.live = None,
             }
         } else {
-            self.waiting.push_back(bytes.to_vec());
+            self.waiting.push_back(Chunk::Bytes(bytes.to_vec()));
         }
     }
 
-    /// Takes in what the command left in the pipe, and what its children add within the window. Bounded in time and in
+    /// Takes in what the command left behind, and what its children add within the window. Bounded in time and in
     /// bytes; whatever comes later is thrown away by [`Capture::step`].
     pub(crate) async fn drain(&mut self) {
-        // All the leader ever wrote is in the pipe by now: this much is certainly its output or earlier.
-        let mut owed = self.pipe.as_ref().map_or(0, |pipe| rustix::io::ioctl_fionread(pipe).unwrap_or(0));
+        self.over = true;
+        // All the leader ever wrote is there by now: this much is its output or earlier.
+        let mut owed = self.source.as_ref().map_or(0, Source::held);
         let mut trailing = 0;
         let deadline = Instant::now() + TRAILING;
-        while self.pipe.is_some() {
+        while self.source.is_some() {
             match self.read() {
                 Ok(None) => break,
                 Ok(Some(length)) => {
@@ -161,10 +206,13 @@ impl Capture {
                     owed = owed.saturating_sub(length);
                 }
                 Err(_) => {
-                    let Some(pipe) = &self.pipe else { break };
+                    let Some(source) = &mut self.source else { break };
+                    if source.is_terminal() {
+                        owed = 0;
+                    }
                     // What is owed is there, so the wait for it is short however late it is.
                     let left = if owed > 0 { QUIET } else { QUIET.min(deadline - Instant::now()) };
-                    if tokio::time::timeout(left, pipe.readable()).await.is_err() {
+                    if tokio::time::timeout(left, source.readable()).await.is_err() {
                         break;
                     }
                 }
@@ -173,6 +221,7 @@ impl Capture {
                 break;
             }
         }
+        self.let_go_what_is_held();
         self.discarding = true;
         self.live = self.live.take().filter(|_| !self.waiting.is_empty());
     }
@@ -180,14 +229,14 @@ impl Capture {
     /// After the end: throws away what still comes, so that whoever still prints is neither blocked nor killed by
     /// SIGPIPE, while the live reader takes its rest.
     async fn discarding_step(&mut self) {
-        let Some(pipe) = &self.pipe else { return self.hand_over().await };
+        let Some(source) = &mut self.source else { return self.hand_over().await };
         if self.waiting.is_empty() {
-            let _ = pipe.readable().await;
+            source.readable().await;
             return self.read_some();
         }
         let room = tokio::select! {
             room = room(&self.live) => Some(room.zip(self.waiting.pop_front()).map(|(room, chunk)| room.send(chunk))),
-            _ = pipe.readable() => None,
+            () = source.readable() => None,
         };
         match room {
             Some(Some(())) => {}
@@ -198,7 +247,7 @@ impl Capture {
 }
 
 /// Room for one chunk, once there is; none when nobody reads any more.
-async fn room(live: &Option<mpsc::Sender<Vec<u8>>>) -> Option<mpsc::Permit<'_, Vec<u8>>> {
+async fn room(live: &Option<mpsc::Sender<Chunk>>) -> Option<mpsc::Permit<'_, Chunk>> {
     match live {
         Some(live) => live.reserve().await.ok(),
         None => None,

@@ -11,20 +11,23 @@ use std::time::Duration;
 
 use hermes_model::id::ProcessId;
 use hermes_model::status::Status;
-use tokio::net::unix::pipe::Receiver;
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::capture::{Capture, LIVE_CHUNKS};
 use super::handle::{Ended, Process, Shared};
+use super::input::{Input, Sink};
 use super::message::Message;
 use super::output::Output;
+use super::source::Source;
 use super::state::{Effect, Event, State};
 use crate::host::Host;
 use crate::kill::{self, Seen, Survivor, Verdict};
 use crate::leader::{Exit, Leader};
 use crate::pidfd;
-use crate::spec::CommandSpec;
+use crate::pty::Terminal;
+use crate::spec::{CommandSpec, Live};
 use crate::tree::Member;
 
 /// How many requests may wait: more is a caller in a loop, who then waits too.
@@ -44,17 +47,46 @@ pub(crate) struct Newborn {
     pub(crate) host: Host,
     pub(crate) id: ProcessId,
     pub(crate) leader: Leader,
-    pub(crate) output: OwnedFd,
+    pub(crate) ends: Ends,
     pub(crate) spec: CommandSpec,
+}
+
+/// The host's ends of a child's streams.
+pub(crate) enum Ends {
+    /// What it prints comes out of one pipe; what it reads goes into another, where it has one.
+    Pipes { output: OwnedFd, input: Option<OwnedFd> },
+    /// The master of its terminal.
+    Terminal(OwnedFd),
+}
+
+impl Ends {
+    fn open(self) -> io::Result<(Source, Input)> {
+        Ok(match self {
+            Self::Pipes { output, input } => {
+                let sink = input.map(|input| Sender::from_owned_fd(input).map(|pipe| Sink::Pipe(Arc::new(pipe))));
+                (Source::Pipe(Receiver::from_owned_fd(output)?), Input::new(sink.transpose()?))
+            }
+            Self::Terminal(master) => {
+                let terminal = Arc::new(Terminal::new(master)?);
+                (Source::terminal(Arc::clone(&terminal)), Input::new(Some(Sink::Terminal(terminal))))
+            }
+        })
+    }
 }
 
 /// Gives a newborn its task.
 pub(crate) fn adopt(newborn: Newborn) -> io::Result<Process> {
-    let Newborn { host, id, leader, output: pipe, spec } = newborn;
-    let pid = leader.pid();
+    let Newborn { host, id, leader, ends, spec } = newborn;
+    let (pid, identity) = (leader.pid(), leader.tree().leader());
     let output = Arc::new(Output::new(spec.ring_bytes));
-    let (live_in, live_out) = if spec.live { Some(mpsc::channel(LIVE_CHUNKS)).unzip() } else { (None, None) };
-    let capture = Capture::new(Receiver::from_owned_fd(pipe)?, Arc::clone(&output), live_in);
+    let (live_in, live_out) = match spec.live {
+        Live::None => (None, None),
+        Live::Steady => Some(mpsc::channel(LIVE_CHUNKS)).unzip(),
+        Live::Tap => (None, output.tap().1),
+    };
+    let (source, input) = ends.open()?;
+    let input = Arc::new(input);
+    let capture = Capture::new(source, Arc::clone(&output), live_in);
     let (messages, requests) = mpsc::channel(MESSAGES);
     let (announce, ended) = watch::channel(None);
     let (hurry, _) = watch::channel(false);
@@ -64,6 +96,7 @@ pub(crate) fn adopt(newborn: Newborn) -> io::Result<Process> {
         leader: Some(leader),
         capture,
         output: Arc::clone(&output),
+        input: Arc::clone(&input),
         requests,
         abandoned: false,
         announce,
@@ -77,7 +110,7 @@ pub(crate) fn adopt(newborn: Newborn) -> io::Result<Process> {
         survivors_gone: None,
     };
     tokio::spawn(task.run());
-    let shared = Shared { id, pid, owner: spec.owner, output, live: Mutex::new(live_out), ended };
+    let shared = Shared { id, pid, identity, owner: spec.owner, output, input, live: Mutex::new(live_out), ended };
     Ok(Process { shared: Arc::new(shared), messages })
 }
 
@@ -90,6 +123,7 @@ struct Task {
     leader: Option<Leader>,
     capture: Capture,
     output: Arc<Output>,
+    input: Arc<Input>,
     requests: mpsc::Receiver<Message>,
     /// The last handle is gone.
     abandoned: bool,
@@ -144,6 +178,7 @@ impl Task {
         while let Ok(Message::Stop { answer, .. }) = self.requests.try_recv() {
             let _ = answer.send(Verdict::complete());
         }
+        self.capture.tree_is_gone();
         while !self.capture.is_done() {
             self.capture.step().await;
         }
@@ -207,6 +242,8 @@ impl Task {
     /// The end of the command: the rest of its output, whoever survived, and only then the news.
     async fn announce_end(&mut self, status: Status, verdict: Option<&Verdict>) {
         let duration = self.left.unwrap_or_else(Instant::now) - self.started;
+        // Whoever survives reads the end of it.
+        self.input.end();
         self.capture.drain().await;
         let survivors = match verdict {
             Some(verdict) => {
@@ -216,7 +253,8 @@ impl Task {
             }
             None => self.settle_or_watch(false).await,
         };
-        let ended = Ended { status, survivors, duration, output: self.output.finish() };
+        self.output.finish();
+        let ended = Ended { status, survivors, duration, printed: Arc::clone(&self.output) };
         self.announce.send_replace(Some(Arc::new(ended)));
     }
 
