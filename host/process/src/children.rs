@@ -100,14 +100,17 @@ pub(crate) fn collect_orphans() -> bool {
     if table.holds > 0 {
         return false;
     }
-    let (Ok(me), Ok(session)) = (own_pid(), rustix::process::getsid(None)) else { return true };
+    // Our own session as /proc says it: 0 where its leader lives outside our PID namespace, which getsid(2) of rustix
+    // takes for impossible.
+    let Ok(me) = own_pid() else { return true };
+    let Ok(Some(survey::Stat { session, .. })) = survey::look(me) else { return true };
     for pid in own_children() {
         if table.leaders.contains(&pid) {
             continue;
         }
         if let Ok(Some(stat)) = survey::look(pid)
             && stat.parent == me
-            && stat.session != session.as_raw_pid()
+            && stat.session != session
             && !stat.is_alive()
             && let Some(pid) = Pid::from_raw(pid)
         {

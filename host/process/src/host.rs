@@ -3,9 +3,11 @@
 //! One host per operating-system process is the rule; it must exist before the first command starts.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hermes_ledger::host::HostIdentity;
 use hermes_model::id::ProcessId;
 use rustix::rand::GetRandomFlags;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -79,10 +81,41 @@ impl Host {
         Ok(Self { inner: Arc::new(Inner { marker, collector: tokio::spawn(collect(ended)) }) })
     }
 
+    /// Who this host is, for one that comes after it.
+    ///
+    /// # Errors
+    /// `/proc` cannot be read.
+    pub fn identity(&self) -> io::Result<HostIdentity> {
+        let Place { boot_id, pid_namespace } = place()?;
+        let pid = children::own_pid().map_err(io::Error::other)?;
+        let me = survey::look(pid)?.ok_or_else(|| io::Error::other("/proc does not show this process"))?;
+        let start_ticks = me.identity.start_ticks;
+        Ok(HostIdentity { boot_id, pid_namespace, pid, start_ticks, marker: self.inner.marker.clone() })
+    }
+
     /// What every child of this host carries in [`HOST_MARKER`](crate::environment::HOST_MARKER): 32 hexadecimal digits.
     pub fn marker(&self) -> &str {
         &self.inner.marker
     }
+}
+
+/// Where this program runs: a process number means nothing outside of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The boot.
+    pub boot_id: String,
+    /// The inode of the PID namespace.
+    pub pid_namespace: u64,
+}
+
+/// Where this program runs.
+///
+/// # Errors
+/// `/proc` cannot be read.
+pub fn place() -> io::Result<Place> {
+    let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
+    let pid_namespace = std::fs::metadata("/proc/self/ns/pid")?.ino();
+    Ok(Place { boot_id, pid_namespace })
 }
 
 /// A fresh process id.

@@ -7,15 +7,25 @@
 //! Needs Linux 5.4 (pidfd, and waiting on one) with `/proc` mounted.
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test is a panic"))]
 
+pub mod adopted;
 mod children;
+pub mod daemon;
 pub mod environment;
+pub mod guard;
 pub mod host;
 pub mod kill;
 mod launch;
 mod leader;
+pub mod notify;
+pub mod order;
+mod picture;
 mod pidfd;
+mod pty;
+pub mod registry;
 mod resolve;
 pub mod running;
+pub mod scope;
+pub mod shell;
 pub mod spawn;
 pub mod spec;
 pub mod survey;

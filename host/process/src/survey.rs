@@ -77,6 +77,12 @@ pub fn carries(environ: &[u8], entry: &[u8]) -> bool {
     environ.split(|&b| b == 0).any(|found| found == entry)
 }
 
+/// The entries of this name in an environment block, as a block.
+fn entries(environ: &[u8], name: &[u8]) -> Vec<u8> {
+    let named = |entry: &&[u8]| entry.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"="));
+    environ.split(|&b| b == 0).filter(named).collect::<Vec<_>>().join(&0)
+}
+
 /// Looks at one process; none when it is gone or hidden from us.
 pub(crate) fn look(pid: i32) -> io::Result<Option<Stat>> {
     let mut buffer = [0; STAT_MAX];
@@ -133,11 +139,15 @@ pub(crate) struct Environs {
 }
 
 impl Environs {
-    /// Whether a process carries this entry. One that is gone, or that may not be looked at, does not.
-    pub(crate) fn carries(&mut self, pid: i32, entry: &[u8]) -> bool {
+    /// The entries of this name that a process carries, as a block of their own for [`carries`]; more than one, if
+    /// somebody made it so. Empty for one that is gone, or that may not be looked at.
+    pub(crate) fn entries(&mut self, pid: i32, name: &[u8]) -> Vec<u8> {
         self.buffer.clear();
-        let Ok(file) = File::open(format!("/proc/{pid}/environ")) else { return false };
-        file.take(ENVIRON_MAX).read_to_end(&mut self.buffer).is_ok() && carries(&self.buffer, entry)
+        let Ok(file) = File::open(format!("/proc/{pid}/environ")) else { return Vec::new() };
+        if file.take(ENVIRON_MAX).read_to_end(&mut self.buffer).is_err() {
+            return Vec::new();
+        }
+        entries(&self.buffer, name)
     }
 }
 
@@ -195,6 +205,15 @@ mod tests {
         assert!(!carries(b"", b"A=1"));
     }
 
+    #[test]
+    fn of_entries_with_one_name_none_hides_another() {
+        let environ = b"HERMES_PROCESS=proc_a\0HERMES_PROCESSES=4\0B=1\0HERMES_PROCESS=proc_b\0";
+        let found = entries(environ, b"HERMES_PROCESS");
+        assert!(carries(&found, b"HERMES_PROCESS=proc_a") && carries(&found, b"HERMES_PROCESS=proc_b"));
+        assert!(!carries(&found, b"HERMES_PROCESSES=4"));
+        assert!(entries(b"", b"HERMES_PROCESS").is_empty());
+    }
+
     proptest! {
         #[test]
         fn whatever_the_name_holds_the_fields_are_read(
@@ -222,7 +241,9 @@ mod tests {
             let without: Vec<String> = before.iter().chain(&after).cloned().collect();
             prop_assert!(!carries(without.join("\0").as_bytes(), entry.as_bytes()));
             let all: Vec<String> = before.into_iter().chain([entry.clone()]).chain(after).collect();
-            prop_assert!(carries(all.join("\0").as_bytes(), entry.as_bytes()));
+            let all = all.join("\0");
+            prop_assert!(carries(all.as_bytes(), entry.as_bytes()));
+            prop_assert_eq!(entries(all.as_bytes(), b"HERMES_PROCESS"), entry.as_bytes());
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hermes_model::id::ProcessId;
 use rustix::io::Errno;
@@ -13,7 +13,8 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 
 use crate::children;
 use crate::environment::PROCESS_MARKER;
-use crate::survey::{self, Environs, Identity, Stat};
+use crate::picture::{self, Picture};
+use crate::survey::{self, Identity, Stat};
 
 /// Pid 1 is never ours to end, and 0 is no process.
 const FIRST_ORDINARY_PID: i32 = 2;
@@ -44,6 +45,8 @@ pub(crate) enum Order<'a> {
 /// Everything one command started.
 pub(crate) struct Tree {
     leader: Identity,
+    /// Whether the leader is a child of ours that stays unreaped, so that its number is its own as long as it is held.
+    held: bool,
     /// The `NAME=value` entry all of it carries, as long as nobody clears it.
     marker: Vec<u8>,
     /// Members of earlier passes, by pid: they stay members when their marker, parent or session no longer shows it.
@@ -69,7 +72,13 @@ struct Collected {
 impl Tree {
     pub(crate) fn new(leader: Identity, id: &ProcessId) -> Self {
         let marker = format!("{PROCESS_MARKER}={id}").into_bytes();
-        Self { leader, marker, known: Mutex::new(BTreeMap::new()) }
+        Self { leader, held: true, marker, known: Mutex::new(BTreeMap::new()) }
+    }
+
+    /// The tree of a command that another host started. Nobody holds its leader's number, so nothing is done by that
+    /// number unless it was the leader's before and after the look.
+    pub(crate) fn of_another_host(leader: Identity, id: &ProcessId) -> Self {
+        Self { held: false, ..Self::new(leader, id) }
     }
 
     pub(crate) fn leader(&self) -> Identity {
@@ -78,7 +87,7 @@ impl Tree {
 
     /// One pass: finds the members, does to the living as ordered, and returns whom it found.
     ///
-    /// The leader must be unreaped: its number then names its session and its group and nothing else.
+    /// A leader that is ours must be unreaped: its number then names its session and its group and nothing else.
     ///
     /// # Errors
     /// `/proc` could not be read. The leader's own group, whose number is sure, was signalled all the same.
@@ -89,11 +98,15 @@ impl Tree {
                 match order {
                     Order::Look => {}
                     Order::Term(done) => {
-                        if done.insert(self.leader) {
+                        if self.held && done.insert(self.leader) {
                             signal_group(self.leader.pid, Signal::TERM);
                         }
                     }
-                    Order::Kill => signal_group(self.leader.pid, Signal::KILL),
+                    Order::Kill => {
+                        if self.held {
+                            signal_group(self.leader.pid, Signal::KILL);
+                        }
+                    }
                 }
                 return Err(error);
             }
@@ -133,22 +146,42 @@ impl Tree {
     }
 
     fn collect(&self) -> io::Result<Collected> {
+        if self.held {
+            return self.collect_by(true);
+        }
+        let named = self.leader_is_there()?;
+        let collected = self.collect_by(named)?;
+        // It ended meanwhile: its number may have been somebody else's during the look.
+        if named && !self.leader_is_there()? { self.collect_by(false) } else { Ok(collected) }
+    }
+
+    /// Whether the leader has its number still.
+    pub(crate) fn leader_is_there(&self) -> io::Result<bool> {
+        Ok(survey::look(self.leader.pid)?.is_some_and(|stat| stat.identity == self.leader))
+    }
+
+    /// `named`: the leader's number is that of its session and its group.
+    fn collect_by(&self, named: bool) -> io::Result<Collected> {
         // Nothing may be launched while an orphan is taken for ours because there is nobody else's.
-        let alone = children::alone(self.leader.pid);
+        let alone = if self.held { children::alone(self.leader.pid) } else { None };
         let host = HostView::now()?;
+        // A look that is shared may begin after a wait, and nothing could be launched for so long.
+        let picture = match alone {
+            Some(_) => Arc::new(Picture::take(self.leader.start_ticks)?),
+            None => picture::shared(self.leader.start_ticks)?,
+        };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut all, mut belongs, mut environs) = (Vec::new(), Vec::new(), Environs::default());
-        survey::since(self.leader.start_ticks, |stat| {
-            all.push(stat);
-            belongs.push(
+        let all: Vec<Stat> = picture.since(self.leader.start_ticks).copied().collect();
+        let mut belongs: Vec<bool> = all
+            .iter()
+            .map(|stat| {
                 !host.is_spared(stat.identity.pid)
-                    && (stat.session == self.leader.pid
-                        || stat.group == self.leader.pid
+                    && (named && (stat.session == self.leader.pid || stat.group == self.leader.pid)
                         || known.get(&stat.identity.pid) == Some(&stat.identity.start_ticks)
-                        || (alone.is_some() && host.adopts_only_its_own() && host.adopted(&stat))
-                        || (stat.is_alive() && environs.carries(stat.identity.pid, &self.marker))),
-            );
-        })?;
+                        || (alone.is_some() && host.adopts_only_its_own() && host.adopted(stat))
+                        || (stat.is_alive() && picture.carries(stat.identity.pid, &self.marker)))
+            })
+            .collect();
         close(&all, &mut belongs, &host);
         let members = || all.iter().zip(&belongs).filter(|(_, belongs)| **belongs).map(|(stat, _)| stat);
         *known = members().map(|stat| (stat.identity.pid, stat.identity.start_ticks)).collect();
@@ -160,7 +193,7 @@ impl Tree {
             .filter(|stat| !stat.is_alive() && stat.identity != self.leader)
             .map(|stat| stat.identity)
             .collect();
-        let groups = sure_groups(members(), &host);
+        let groups = if self.held { sure_groups(members(), &host) } else { BTreeSet::new() };
         Ok(Collected { found: Found { alive, ended }, groups })
     }
 }

@@ -11,19 +11,16 @@ use hermes_model::status::Status;
 use hermes_process::environment::{Environment, HOST_MARKER, PROCESS_MARKER};
 use hermes_process::running::handle::Ended;
 use hermes_process::spawn::{BadFolder, NotRunnable, SpawnError, spawn};
-use hermes_process::spec::{CommandSpec, Stdin};
-use support::{exec, host, sh, start, wait_until};
+use hermes_process::spec::{CommandSpec, Live, Stdin};
+use support::{exec, host, next, rest, sh, start, wait_until};
 
 /// Runs to the end and returns everything that arrived at a live reader.
 async fn run_live(mut spec: CommandSpec) -> (Arc<Ended>, Vec<u8>) {
-    spec.live = true;
+    spec.live = Live::Steady;
     let mut process = start(spec).await;
     let mut live = process.take_live().unwrap();
     assert!(process.take_live().is_none());
-    let mut all = Vec::new();
-    while let Some(chunk) = live.recv().await {
-        all.extend_from_slice(&chunk);
-    }
+    let all = rest(&mut live).await;
     (process.wait().await, all)
 }
 
@@ -137,14 +134,10 @@ async fn the_child_gets_both_markers_and_the_environment_that_was_asked_for() {
         (HOST_MARKER.into(), "that of an outer host".into()),
     ]);
     spec.environment.set("ADDED", "a b").unset("GONE");
-    spec.live = true;
+    spec.live = Live::Steady;
     let mut process = spawn(&host, spec).await.unwrap();
     let mut live = process.take_live().unwrap();
-    let mut output = Vec::new();
-    while let Some(chunk) = live.recv().await {
-        output.extend(chunk);
-    }
-    let output = String::from_utf8(output).unwrap();
+    let output = String::from_utf8(rest(&mut live).await).unwrap();
     let lines: Vec<_> = output.lines().collect();
     let expected = [
         "ADDED=a b".to_owned(),
@@ -212,7 +205,7 @@ async fn a_pipeline_that_is_cut_short_ends_by_sigpipe() {
 async fn every_byte_written_one_by_one_arrives() {
     let (ended, output) = run_live(sh("i=0; while [ $i -lt 500 ]; do printf x; i=$((i+1)); done")).await;
     assert_eq!(output, [b'x'; 500]);
-    assert_eq!(ended.output.seen(), 500);
+    assert_eq!(ended.output().seen(), 500);
 }
 
 #[tokio::test]
@@ -227,7 +220,7 @@ async fn two_hundred_megabytes_arrive_counted_and_the_host_stays_small() {
     };
     let before = resident();
     let ended = start(spec).await.wait().await;
-    assert_eq!((ended.status.clone(), ended.output.seen()), (Status::Exited(0), BYTES));
+    assert_eq!((ended.status.clone(), ended.output().seen()), (Status::Exited(0), BYTES));
     let grown = resident().saturating_sub(before);
     // The ring, and what other tests of this file do meanwhile.
     assert!(grown < 64 << 20, "{grown} bytes");
@@ -237,25 +230,25 @@ async fn two_hundred_megabytes_arrive_counted_and_the_host_stays_small() {
 async fn a_slow_live_reader_gets_every_byte() {
     const BYTES: usize = 4 << 20;
     let mut spec = sh(&format!("yes | head -c {BYTES}"));
-    spec.live = true;
+    spec.live = Live::Steady;
     let mut process = start(spec).await;
     let mut live = process.take_live().unwrap();
     // The command cannot have ended while nobody reads: it waits in its write.
-    let first = live.recv().await.unwrap();
+    let first = next(&mut live).await.unwrap();
     let mut total = first.len();
-    while let Some(chunk) = live.recv().await {
+    while let Some(chunk) = next(&mut live).await {
         assert!(chunk.len() <= 64 << 10);
         total += chunk.len();
         tokio::task::yield_now().await;
     }
     assert_eq!(total, BYTES);
-    assert_eq!(process.wait().await.output.seen(), BYTES as u64);
+    assert_eq!(process.wait().await.output().seen(), BYTES as u64);
 }
 
 #[tokio::test]
 async fn a_stalled_live_reader_holds_up_neither_a_time_out_nor_the_end() {
     let mut spec = sh("yes");
-    spec.live = true;
+    spec.live = Live::Steady;
     spec.timeout = Some(Duration::from_millis(300));
     let mut process = start(spec).await;
     let mut live = process.take_live().unwrap();
@@ -263,26 +256,26 @@ async fn a_stalled_live_reader_holds_up_neither_a_time_out_nor_the_end() {
     assert_eq!(ended.status, Status::TimedOut);
     // And what was captured still arrives, all of it.
     let mut total = 0;
-    while let Some(chunk) = live.recv().await {
+    while let Some(chunk) = next(&mut live).await {
         total += chunk.len() as u64;
     }
-    assert_eq!(total, ended.output.seen());
+    assert_eq!(total, ended.output().seen());
 }
 
 #[tokio::test]
 async fn a_live_reader_that_leaves_does_not_stop_the_command() {
     let mut spec = sh("yes | head -c 3000000; echo done >&2");
-    spec.live = true;
+    spec.live = Live::Steady;
     let mut process = start(spec).await;
     drop(process.take_live());
     let ended = process.wait().await;
-    assert_eq!((ended.status.clone(), ended.output.seen()), (Status::Exited(0), 3_000_005));
+    assert_eq!((ended.status.clone(), ended.output().seen()), (Status::Exited(0), 3_000_005));
 }
 
 #[tokio::test]
 async fn a_live_view_that_nobody_takes_does_not_outlive_its_handles() {
     let mut spec = sh("yes | head -c 3000000");
-    spec.live = true;
+    spec.live = Live::Steady;
     let process = start(spec).await;
     let pid = process.pid();
     drop(process);

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use hermes_model::status::Status;
 use hermes_process::environment::PROCESS_MARKER;
 use hermes_process::running::handle::Process;
-use support::{carriers, exec, is_alive, numbers, sh, start, wait_until};
+use hermes_process::spec::Live;
+use support::{carriers, exec, is_alive, numbers, rest, sh, start, wait_until};
 
 /// Well below any sleep the commands do, well above what a loaded machine needs.
 const AT_ONCE: Duration = Duration::from_secs(20);
@@ -51,7 +52,7 @@ async fn a_background_child_delays_nothing_and_is_named() {
         let ended = process.wait().await;
         assert!(begun.elapsed() < AT_ONCE);
         assert_eq!(ended.status, Status::Exited(0), "{text}");
-        assert_eq!(ended.output.seen(), 5);
+        assert_eq!(ended.output().seen(), 5);
         assert_eq!(ended.survivors.len(), 1, "{text}");
         let survivor = ended.survivors[0].pid();
         assert!(is_alive(survivor));
@@ -76,14 +77,10 @@ async fn a_survivor_that_prints_is_neither_blocked_nor_killed_by_sigpipe() {
 #[tokio::test]
 async fn a_live_view_ends_with_the_command_though_a_survivor_holds_the_pipe() {
     let mut spec = sh("sleep 300 & echo done");
-    spec.live = true;
+    spec.live = Live::Steady;
     let mut process = start(spec).await;
     let mut live = process.take_live().unwrap();
-    let mut seen = Vec::new();
-    while let Some(chunk) = live.recv().await {
-        seen.extend(chunk);
-    }
-    assert_eq!(seen, b"done\n");
+    assert_eq!(rest(&mut live).await, b"done\n");
     assert_eq!(process.wait().await.survivors.len(), 1);
     assert!(process.end_survivors().await.is_complete());
 }
@@ -92,7 +89,7 @@ async fn a_live_view_ends_with_the_command_though_a_survivor_holds_the_pipe() {
 async fn a_reader_that_never_reads_does_not_block_a_survivor() {
     let (_folder, file, text) = with_pids("(head -c 5000000 /dev/zero; echo 1 >>$PIDS) & echo done");
     let mut spec = sh(&text);
-    spec.live = true;
+    spec.live = Live::Steady;
     let mut process = start(spec).await;
     let _unread = process.take_live().unwrap();
     assert_eq!(process.wait().await.status, Status::Exited(0));
@@ -111,7 +108,7 @@ async fn a_chatty_survivor_does_not_hold_up_the_end() {
 #[tokio::test]
 async fn what_children_print_right_after_the_exit_still_counts() {
     let process = start(sh("(sleep 0.03; echo late) & echo early")).await;
-    assert_eq!(process.wait().await.output.seen(), 11);
+    assert_eq!(process.wait().await.output().seen(), 11);
 }
 
 #[tokio::test]

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use hermes_process::host::Host;
 use hermes_process::running::handle::Process;
+use hermes_process::running::tap::Chunk;
 use hermes_process::spawn::spawn;
 use hermes_process::spec::{CommandSpec, Program};
+use tokio::sync::mpsc;
 
 /// Generous: a loaded machine is slow, and a condition that never holds is a failure all the same.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -44,6 +46,23 @@ pub(crate) fn host() -> Host {
 
 pub(crate) async fn start(spec: CommandSpec) -> Process {
     spawn(&host(), spec).await.unwrap()
+}
+
+/// The next bytes of a reader that must not be told of a gap.
+pub(crate) async fn next(live: &mut mpsc::Receiver<Chunk>) -> Option<Vec<u8>> {
+    live.recv().await.map(|chunk| match chunk {
+        Chunk::Bytes(bytes) => bytes,
+        Chunk::Skipped(count) => panic!("{count} bytes are missing"),
+    })
+}
+
+/// All that still comes, without a gap.
+pub(crate) async fn rest(live: &mut mpsc::Receiver<Chunk>) -> Vec<u8> {
+    let mut all = Vec::new();
+    while let Some(bytes) = next(live).await {
+        all.extend(bytes);
+    }
+    all
 }
 
 /// Whether a process with this number runs and is no zombie.
