@@ -1,0 +1,46 @@
+//! The tools of a host: `terminal` starts commands, `process` asks about them, ends them and takes their events.
+//!
+//! Every answer is a document of texts that have been through the policy. It must never quote a value of an argument.
+//!
+//! - [`schema`]: what a model reads of them. [`arguments`]: reading what it sends. [`trouble`]: what it gets instead.
+//! - [`terminal`], [`process`], [`events`], [`follow`]: what they do.
+
+pub(crate) mod arguments;
+mod events;
+pub(crate) mod follow;
+mod process;
+pub mod schema;
+mod terminal;
+pub mod trouble;
+
+use std::sync::Arc;
+
+use rmcp::model::JsonObject;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use self::trouble::Trouble;
+use crate::session::Session;
+
+/// The tool that starts commands.
+pub const TERMINAL: &str = "terminal";
+/// The tool for what was started.
+pub const PROCESS: &str = "process";
+
+/// Carries out a call. It is never dropped before it returns, so that nothing is torn; `cancelled` ends every wait.
+pub(crate) async fn call(
+    session: Arc<Session>,
+    tool: &'static str,
+    arguments: JsonObject,
+    cancelled: CancellationToken,
+) -> Result<Value, Trouble> {
+    match tool {
+        TERMINAL => terminal::call(&session, arguments, &cancelled).await,
+        _ => process::call(&session, arguments, &cancelled).await,
+    }
+}
+
+/// A document as JSON.
+fn document(document: impl serde::Serialize) -> Result<Value, Trouble> {
+    serde_json::to_value(document).map_err(|_| Trouble::failed("the answer could not be written as JSON"))
+}
