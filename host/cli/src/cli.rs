@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{completions, doctor, plugins, redact, run};
+use crate::commands::{completions, doctor, events, kill, logs, plugins, ps, redact, run, send, serve, wait};
 
 /// Runs processes for AI agents, and lets WASM plugins decide what anyone sees of their output.
 #[derive(Parser)]
@@ -16,6 +16,7 @@ use crate::commands::{completions, doctor, plugins, redact, run};
     max_term_width = 100,
     after_help = "Examples:\n  hermes run -- cargo test           a command, its secrets masked\n  \
                   hermes run --view -- cargo test    what an agent would get of it\n  \
+                  hermes run -b -- npm run dev       in the background; hermes ps lists it\n  \
                   hermes plugins list                what is in force, and what is not and why"
 )]
 pub(crate) struct Cli {
@@ -64,6 +65,13 @@ pub(crate) enum Color {
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Run(run::RunArgs),
+    Ps(ps::PsArgs),
+    Logs(logs::LogsArgs),
+    Wait(wait::WaitArgs),
+    Kill(kill::KillArgs),
+    Send(send::SendArgs),
+    Events(events::EventsArgs),
+    Serve(serve::ServeArgs),
     Redact(redact::RedactArgs),
     #[command(subcommand)]
     Plugins(plugins::PluginsVerb),

@@ -4,7 +4,7 @@
 //! returns, and whoever could not be ended is named.
 
 pub(crate) mod follow;
-mod signals;
+pub(crate) mod signals;
 
 use std::io;
 use std::sync::Arc;
@@ -15,8 +15,9 @@ use hermes_model::id::ProcessId;
 use hermes_model::status::Status;
 use hermes_process::host::{self, Host};
 use hermes_process::running::handle::{Ended, Process};
+use hermes_process::running::tap::Chunk;
 use hermes_process::spawn::{self, SpawnError};
-use hermes_process::spec::CommandSpec;
+use hermes_process::spec::{CommandSpec, Live};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
@@ -69,7 +70,7 @@ impl StartError {
 }
 
 /// Who reads the output as it arrives. It runs on a thread of its own, since a plugin and a pipe may both block it.
-pub(crate) type Reader = Box<dyn FnOnce(&ProcessId, mpsc::Receiver<Vec<u8>>) -> Followed + Send>;
+pub(crate) type Reader = Box<dyn FnOnce(&ProcessId, mpsc::Receiver<Chunk>) -> Followed + Send>;
 
 /// A command that is over.
 pub(crate) struct Finished {
@@ -136,7 +137,7 @@ async fn attend(mut spec: CommandSpec, reader: Option<Reader>) -> Result<Finishe
     // Before anything runs: a signal in between would end hermes alone.
     let mut signals = Signals::listen().map_err(StartError::Signals)?;
     let host = Host::start()?;
-    spec.live = reader.is_some();
+    spec.live = if reader.is_some() { Live::Steady } else { Live::None };
     let mut process = spawn::spawn(&host, spec).await?;
     let reader = reader.zip(process.take_live()).map(|(reader, chunks)| {
         let id = process.id().clone();

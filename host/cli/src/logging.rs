@@ -8,8 +8,8 @@ use tracing_subscriber::EnvFilter;
 use crate::cli::Global;
 use crate::printer::Printer;
 
-/// What is logged where nobody says otherwise.
-const DEFAULT: &str = "warn";
+/// What is logged where nobody says otherwise. The protocol library calls a client that leaves an error.
+const DEFAULT: &str = "warn,rmcp=off";
 
 /// Starts the log. A filter that cannot be read is said, and the default is used.
 pub(crate) fn start(global: &Global, printer: &Printer) {
@@ -51,6 +51,7 @@ mod tests {
     fn verbose_raises_the_level_of_hermes_alone() {
         assert_eq!(filter("warn", 0), "warn");
         assert_eq!(filter("warn", 2), "warn,hermes=debug");
+        assert!(EnvFilter::try_new(DEFAULT).is_ok());
         assert!(EnvFilter::try_new(filter("hermes_plugins=debug", 1)).is_ok());
     }
 }

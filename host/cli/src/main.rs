@@ -5,6 +5,7 @@
 mod cli;
 mod commands;
 mod foreground;
+mod host;
 mod logging;
 mod place;
 mod printer;

@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
+use hermes_mcp::told::Told;
 use hermes_model::exit;
 use hermes_output::visible::Visible;
 use hermes_process::environment::Environment;
@@ -141,6 +142,25 @@ impl Printer {
         match serde_json::to_string_pretty(document) {
             Ok(text) => self.line(&text),
             Err(error) => self.warn(&format!("the JSON document could not be written: {error}")),
+        }
+    }
+
+    /// A document of the running host, on stdout.
+    pub(crate) fn told_document(&self, told: &Told) {
+        self.line(&told.as_pretty_json_text());
+    }
+
+    /// One line on stdout with text of the running host, which is revealed there.
+    pub(crate) fn told_line(&self, line: &str) {
+        self.line(line);
+    }
+
+    /// What a process printed, as the running host reveals it, on stdout as it is.
+    pub(crate) fn told_text(&self, text: &str) {
+        // A failure is remembered for `finish`. The host removed control characters; another program may only pretend.
+        let _ = self.write(&clean(text));
+        if self.has_terminal() && !text.is_empty() && !text.ends_with('\n') {
+            self.end_line();
         }
     }
 

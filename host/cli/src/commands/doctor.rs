@@ -7,6 +7,11 @@ use clap::Args;
 use hermes_home::effective::Effective;
 use hermes_home::home::{Home, Origin};
 use hermes_home::{cache, config};
+use hermes_ledger::event::Scope;
+use hermes_ledger::live::handle::Ledger;
+use hermes_ledger::problem::OpenError as LedgerOpenError;
+use hermes_mcp::client::Client;
+use hermes_mcp::socket::SocketPath;
 use hermes_model::config::Config;
 use hermes_model::exit;
 use hermes_model::suggest;
@@ -14,15 +19,18 @@ use hermes_plugins::cache::CompileCache;
 use hermes_plugins::engine::{Allocation, Engine, EngineError, Metering};
 use hermes_plugins::registry::{Depth, OpenError, Plugins, Row, State};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::cli::Global;
-use crate::commands::plugins::rows;
+use crate::host::ask;
 use crate::place;
 use crate::printer::{Printer, Tone};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::table;
 
+/// How many events that wait are counted.
+const EVENTS_COUNTED: usize = 1000;
 /// Permission bits that let others into a folder.
 const OPEN_TO_OTHERS: u32 = 0o077;
 
@@ -132,6 +140,8 @@ fn all(global: &Global, printer: &Printer) -> (Vec<Check>, Vec<Effective>) {
     match home {
         Some(home) => {
             let config = config_check(&home, &mut checks, &mut settings);
+            checks.push(ledger_check(&home));
+            checks.push(running_check(&home));
             let _progress = Progress::start(printer, "loading plugins");
             match Plugins::open(&home, &config, &cache_dir, Depth::Enabled) {
                 Ok(plugins) => plugin_checks(&plugins, &config, &mut checks),
@@ -181,17 +191,72 @@ fn config_check(home: &Home, checks: &mut Vec<Check>, settings: &mut Vec<Effecti
     }
 }
 
+/// What is written about background commands. Looking creates nothing.
+fn ledger_check(home: &Home) -> Check {
+    let look = || -> Result<Option<(usize, usize)>, LedgerOpenError> {
+        let Some(reader) = Ledger::read(home)? else { return Ok(None) };
+        Ok(Some((reader.running(&Scope::All)?.len(), reader.pending(&Scope::All, EVENTS_COUNTED)?.len())))
+    };
+    match look() {
+        Ok(None) => Check::ok("ledger", "none yet; the first background command creates it"),
+        Ok(Some((running, waiting))) => Check::ok(
+            "ledger",
+            format!("in order; commands written as running: {running}, events that wait: {waiting}"),
+        ),
+        Err(error) => {
+            let text = Report::of(&error).sentence();
+            Check::fail("ledger", text, "no background command is started while it cannot be used; do as it says")
+        }
+    }
+}
+
+/// Whether a host runs, and whether it is of this version: one that is not has another policy in its memory.
+fn running_check(home: &Home) -> Check {
+    let asked = ask::block_on(async {
+        let Some(client) =
+            Client::connect(&SocketPath::in_home(home.root())).await.map_err(|error| Report::of(&error))?
+        else {
+            return Ok(None);
+        };
+        ask::process(&client, json!({"action": "status"})).await.map(Some)
+    });
+    match asked {
+        Ok(None) => Check::ok("host", "none runs; `hermes run -b` starts one"),
+        Ok(Some(told)) => {
+            let text = |field| told.text(field).unwrap_or_default();
+            let number = |field| told.number(field).unwrap_or_default();
+            let message = format!(
+                "runs as process {}, version {}, generation {}; running: {}, events that wait: {}",
+                number("pid"),
+                text("version"),
+                number("generation"),
+                number("running"),
+                number("pending")
+            );
+            if text("version") == env!("CARGO_PKG_VERSION") {
+                Check::ok("host", message)
+            } else {
+                let next = "end it (`kill` its process) when its commands are over; the next one is of this version";
+                Check::warn("host", message, next)
+            }
+        }
+        Err(report) => Check::fail("host", report.sentence(), "end it, and the next `hermes run -b` starts another"),
+    }
+}
+
 fn plugin_checks(plugins: &Plugins, config: &Config, checks: &mut Vec<Check>) {
     let rows = plugins.rows();
     checks.push(Check::ok("generation", format!("{}; plugins: {}", plugins.generation(), rows.len())));
     checks.extend(rows.iter().map(plugin_check));
     checks.extend(config.policy.required.iter().map(|name| {
         let check = format!("required {name}");
-        match rows.iter().find(|row| row.name == name.as_str()).map(|row| row.state) {
-            Some(State::Loaded) => Check::ok(check, "loaded, its canaries pass"),
-            Some(state) => {
-                let next = if state == State::Disabled { "enable" } else { "why" };
-                let message = format!("{}, so all output is withheld", state.word());
+        match rows.iter().find(|row| row.name == name.as_str()) {
+            Some(row) if row.state == State::Loaded => Check::ok(check, "loaded, its canaries pass"),
+            Some(Row { state, .. }) => {
+                let next = if *state == State::Disabled { "enable" } else { "why" };
+                let withholds = plugins.withheld().iter().any(|(by, _)| by == name.as_str());
+                let effect = if withholds { "all output is withheld" } else { "events are delivered without it" };
+                let message = format!("{}, so {effect}", state.word());
                 Check::fail(check, message, format!("`hermes plugins {next} {name}`"))
             }
             None => {
@@ -228,9 +293,6 @@ fn plugin_check(row: &Row) -> Check {
     let name = format!("plugin {}", row.name);
     let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     match (row.state, row.problems.first()) {
-        (State::Loaded, _) if rows::is_unasked(row) => {
-            Check::warn(name, format!("loaded{version}, and {}", rows::UNASKED), "keep it for a hermes that has events")
-        }
         (State::Loaded, _) => Check::ok(name, format!("loaded{version}")),
         (State::Disabled, _) => Check::ok(name, "disabled"),
         (state, Some(problem)) if state.word() == problem.code.word() => {

@@ -2,6 +2,8 @@
 //!
 //! The policy stands before the command starts: where there is none, nothing runs.
 
+mod background;
+
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -48,7 +50,8 @@ const NAMED_MAX: usize = 10;
     override_usage = "hermes run [OPTIONS] -- PROGRAM [ARG]...\n       hermes run [OPTIONS] -c 'SHELL TEXT'",
     after_help = "Examples:\n  hermes run -- cargo test\n  hermes run -c 'make | tee build.log'\n  \
                   hermes run --view -- cargo build            what an agent would get\n  \
-                  hermes run --timeout 30s --json -- npm test"
+                  hermes run --timeout 30s --json -- npm test\n  \
+                  hermes run -b --notify --watch 'ready' -- npm run dev"
 )]
 pub(crate) struct RunArgs {
     /// End the command and everything it started after this time, as in 500ms, 30s, 2m.
@@ -63,9 +66,27 @@ pub(crate) struct RunArgs {
     /// Who the command belongs to.
     #[arg(long, value_name = "ID")]
     pub(crate) owner: Option<String>,
-    /// Let the command read what hermes reads; otherwise it reads nothing.
+    /// Let the command read what hermes reads, or, in the background, what `hermes send` sends; otherwise it reads nothing.
     #[arg(long)]
     pub(crate) stdin: bool,
+    /// Run it in the background and print its id; `hermes ps` lists it.
+    #[arg(short, long, conflicts_with = "view")]
+    pub(crate) background: bool,
+    /// Give it a terminal, of 30 rows and 120 columns where no size is given.
+    #[arg(long, value_name = "ROWSxCOLS", num_args = 0..=1, require_equals = true, value_parser = super::send::size, requires = "background")]
+    pub(crate) pty: Option<Option<(u16, u16)>>,
+    /// Tell of its end: `hermes events`.
+    #[arg(long, requires = "background")]
+    pub(crate) notify: bool,
+    /// Tell when it prints this text; may be given more than once.
+    #[arg(long, value_name = "TEXT", requires = "background")]
+    pub(crate) watch: Vec<String>,
+    /// Tell what is new this often while it runs, at least 60s.
+    #[arg(long, value_name = "TIME", value_parser = heartbeat, requires = "background")]
+    pub(crate) heartbeat: Option<Duration>,
+    /// Let it outlive a host that is killed, and the end of its agent.
+    #[arg(long, requires = "background")]
+    pub(crate) persist: bool,
     /// Wait, and print exactly what an agent would get.
     #[arg(long, conflicts_with = "json")]
     pub(crate) view: bool,
@@ -97,6 +118,9 @@ struct Document {
 pub(crate) fn run(args: &RunArgs, global: &Global, printer: &Printer) -> Result<i32, Report> {
     let program = program(args)?;
     let environment = environment(&args.env)?;
+    if args.background {
+        return background::run(args, program, global, printer);
+    }
     let own_failure = |report: Report| report.exits(exit::HERMES_FAILED);
     let place = Place::find(global).map_err(own_failure)?;
     let spec = spec(args, program, environment, &place.config);
@@ -125,8 +149,13 @@ fn has_long_name(spec: &CommandSpec) -> bool {
     program.len() > NAME_SHOWN_MAX || spec.cwd.as_ref().is_some_and(|cwd| cwd.as_os_str().len() > NAME_SHOWN_MAX)
 }
 
+/// Reads how often; zero is never.
+fn heartbeat(text: &str) -> Result<Duration, &'static str> {
+    duration::parse(text).map_err(|_| "not a duration; write a number and a unit, as in '60s' or '5m'")
+}
+
 /// Reads the time limit.
-fn time_limit(text: &str) -> Result<Duration, &'static str> {
+pub(crate) fn time_limit(text: &str) -> Result<Duration, &'static str> {
     // Not the error's own words: it quotes a part of the text, and a part of a secret is not recognised as one.
     let limit = duration::parse(text)
         .map_err(|_| "not a duration; write a number and a unit, as in '500ms', '30s', '2m' or '1h'")?;
@@ -262,7 +291,7 @@ impl Show<'_> {
     }
 
     fn view(&self, finished: &Finished) -> i32 {
-        let revealed = self.desk_after(finished).view(&finished.ended.output, &self.limits);
+        let revealed = self.desk_after(finished).view(&finished.ended.output(), &self.limits);
         // A failure is remembered by the printer.
         let _ = self.printer.show(&revealed.text);
         if self.printer.has_terminal() && !revealed.text.is_empty() && !revealed.text.as_str().ends_with('\n') {
@@ -275,7 +304,7 @@ impl Show<'_> {
 
     fn document(&self, finished: &Finished) -> i32 {
         let desk = self.desk_after(finished);
-        let revealed = desk.view(&finished.ended.output, &self.limits);
+        let revealed = desk.view(&finished.ended.output(), &self.limits);
         let ended = &finished.ended;
         let code = finished.exit_code();
         self.say_policy(&revealed.report);

@@ -5,6 +5,7 @@ use std::io;
 use hermes_model::report::{PolicyReport, Withheld};
 use hermes_output::stream::Step;
 use hermes_output::visible::Visible;
+use hermes_process::running::tap::Chunk;
 use tokio::sync::mpsc;
 
 use crate::view::Desk;
@@ -49,15 +50,15 @@ impl Followed {
 /// Shows chunks until there are no more, or the sink takes no more. Blocks.
 pub(crate) fn follow(
     desk: &Desk,
-    mut chunks: mpsc::Receiver<Vec<u8>>,
+    mut chunks: mpsc::Receiver<Chunk>,
     mut sink: impl FnMut(&Visible) -> io::Result<()>,
 ) -> Followed {
     let next = || {
-        let mut chunk = chunks.blocking_recv()?;
+        let mut chunk = bytes_of(chunks.blocking_recv()?);
         // Many small writes of the command are one window.
         while chunk.len() < WINDOW {
             let Ok(more) = chunks.try_recv() else { break };
-            chunk.extend(more);
+            chunk.extend(bytes_of(more));
         }
         Some(Ok(chunk))
     };
@@ -65,6 +66,14 @@ pub(crate) fn follow(
     // The command waits for whoever reads: nobody does any more.
     drop(chunks);
     shown
+}
+
+/// A steady reader is never told of a gap.
+fn bytes_of(chunk: Chunk) -> Vec<u8> {
+    match chunk {
+        Chunk::Bytes(bytes) => bytes,
+        Chunk::Skipped(_) => Vec::new(),
+    }
 }
 
 /// Shows bytes as they come, each part as soon as it is decided. An error of their source ends it like the sink's own.

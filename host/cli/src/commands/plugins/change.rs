@@ -136,7 +136,9 @@ fn effect(examined: &Examined) -> &'static str {
         Some(manifest) if !manifest.hooks.contains(&Hook::Redact) && manifest.hooks.contains(&Hook::Transform) => {
             "as a transform it is skipped, and every reply says so"
         }
-        Some(manifest) if !manifest.hooks.contains(&Hook::Redact) => "as a notifier it is skipped",
+        Some(manifest) if !manifest.hooks.contains(&Hook::Redact) => {
+            "as a notifier it is skipped, and every event says so"
+        }
         _ => {
             "while a redactor is enabled and not loaded, ALL OUTPUT IS WITHHELD; `hermes plugins rollback` undoes this"
         }

@@ -1,6 +1,5 @@
 //! How plugins look as rows: in `list`, and alone in `show` and `why`.
 
-use hermes_model::hook::Hook;
 use hermes_model::id::PluginName;
 use hermes_model::suggest;
 use hermes_plugins::change::EditError;
@@ -92,19 +91,9 @@ fn cells(row: &Row) -> Vec<String> {
     ]
 }
 
-/// Whether a plugin is loaded and nothing ever asks it: a run in the foreground has no events for a notifier.
-pub(crate) fn is_unasked(row: &Row) -> bool {
-    row.state == State::Loaded && row.hooks == [Hook::Notify]
-}
-
-/// Said of a plugin that [`is_unasked`].
-pub(crate) const UNASKED: &str = "nothing asks it: this hermes runs commands in the foreground only, without events";
-
 /// What is wrong with a plugin, a line each: the first problem, its next step, and where the others are.
 fn detail(row: &Row) -> Vec<String> {
-    let Some(first) = row.problems.first() else {
-        return if is_unasked(row) { vec![UNASKED.to_owned()] } else { Vec::new() };
-    };
+    let Some(first) = row.problems.first() else { return Vec::new() };
     let more = row.problems.len() - 1;
     let mut lines = vec![headline(first), format!("next: {}", first.next)];
     if more > 0 {
