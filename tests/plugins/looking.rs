@@ -122,16 +122,15 @@ fn doctor_has_exactly_its_documented_fields() {
 }
 
 #[test]
-fn a_notifier_that_nothing_asks_is_not_shown_as_if_it_worked() {
+fn a_notifier_in_force_is_shown_as_any_other_plugin() {
     let home = TestHome::new();
     home.install_guest("quiet-notifier", "notify");
-    assert!(home.run(["plugins", "list"]).expect(0).stdout.contains("nothing asks it"));
+    let row = home.row("quiet-notifier");
+    assert_eq!((&row["state"], row["problems"].as_array().unwrap().len()), (&"loaded".into(), 0), "{row}");
     let doctor = home.run(["doctor", "--json"]).expect(0).json();
     let checks = doctor["checks"].as_array().unwrap();
-    assert!(
-        checks.iter().any(|check| check["name"] == "plugin quiet-notifier" && check["state"] == "warn"),
-        "{doctor}"
-    );
+    let check = checks.iter().find(|check| check["name"] == "plugin quiet-notifier").unwrap();
+    assert_eq!((&check["state"], &check["message"]), (&"ok".into(), &"loaded 1.0.0".into()), "{doctor}");
 }
 
 #[test]

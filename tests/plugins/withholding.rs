@@ -86,6 +86,22 @@ fn a_broken_notifier_withholds_nothing() {
 }
 
 #[test]
+fn a_required_notifier_that_is_not_in_force_withholds_nothing_and_is_named() {
+    let home = TestHome::new();
+    home.configure("[policy]\nrequired = [\"subject\"]\n");
+    home.install_bytes(
+        "subject",
+        &manifests::pack(&components::without_hooks(), &manifests::plain("subject", "notify")),
+    );
+    let run = home.run(["run", "--json", "--", "echo", SHOWN]).expect(0).json();
+    assert_eq!(run["output"], "tiramisu\n");
+    let warnings = run["policy"]["warnings"].to_string();
+    assert!(warnings.contains("requires notifier subject") && warnings.contains("no-hooks"), "{run}");
+    let doctor = home.run(["doctor"]).expect(1).all();
+    assert!(doctor.contains("events are delivered without it") && !doctor.contains("output is withheld"), "{doctor}");
+}
+
+#[test]
 fn a_required_plugin_that_is_not_installed_withholds_and_says_so() {
     let home = TestHome::new();
     home.configure("[policy]\nrequired = [\"mask-ids\"]\n");

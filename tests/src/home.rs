@@ -12,6 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::guests;
+use crate::leavings;
 use crate::manifests;
 use crate::wait;
 
@@ -99,7 +100,8 @@ impl Ran {
     }
 }
 
-/// A home of one test. Nothing is in it, and it does not exist, until hermes creates it.
+/// A home of one test. Nothing is in it, and it does not exist, until hermes creates it. Its end is the end of its host and
+/// of everything that was started in it.
 pub struct TestHome {
     folder: TempDir,
     variables: Vec<(String, String)>,
@@ -238,12 +240,29 @@ impl TestHome {
         rows.remove(0)
     }
 
+    /// The host of the home, if one runs.
+    pub fn host(&self) -> Option<i32> {
+        leavings::host(self.everything())
+    }
+
+    /// What runs of this home beside its host, in order of their numbers.
+    pub fn running(&self) -> Vec<i32> {
+        let host = self.host();
+        leavings::of(self.everything()).into_iter().filter(|pid| Some(*pid) != host).collect()
+    }
+
     /// Whether any file below the test's folder holds this text.
     pub fn files_with(&self, text: &str) -> Vec<PathBuf> {
         files_below(self.folder.path())
             .into_iter()
             .filter(|path| fs::read(path).is_ok_and(|bytes| contains(&bytes, text.as_bytes())))
             .collect()
+    }
+}
+
+impl Drop for TestHome {
+    fn drop(&mut self) {
+        leavings::clear(self.everything());
     }
 }
 

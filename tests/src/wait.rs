@@ -13,7 +13,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a nested build may take on a busy machine.
 pub const BUILD_PATIENCE: Duration = Duration::from_secs(240);
 /// How often a condition is looked at.
-const LOOK: Duration = Duration::from_millis(5);
+pub(crate) const LOOK: Duration = Duration::from_millis(5);
 
 /// Waits until the condition gives something.
 ///
