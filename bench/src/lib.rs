@@ -2,12 +2,14 @@
 //!
 //! Machines are noisy, so what counts is one figure against another of the same run.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hermes_model::config::TransformsSee;
 use hermes_model::context::Context;
 use hermes_model::report::Withheld;
-use hermes_output::policy::{Findings, Policy, Transformed, Window};
+use hermes_output::event::{Event, Notifier, Verdict};
+use hermes_output::policy::{Findings, InForce, Policy, Transformed, Window};
 
 /// One MiB.
 pub const MIB: usize = 1024 * 1024;
@@ -84,6 +86,10 @@ impl Policy for Nothing {
         Ok(Findings { spans: Vec::new(), show_until: window.text.len(), need_from: window.text.len() })
     }
 
+    fn redactor_digests(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     fn transforms(&self) -> usize {
         0
     }
@@ -95,6 +101,41 @@ impl Policy for Nothing {
     fn transform(&self, _: usize, _: &Context, _: &str) -> Result<Transformed, String> {
         Ok(Transformed::Unchanged)
     }
+}
+
+impl Notifier for Nothing {
+    fn notifiers(&self) -> usize {
+        0
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn notifier_name(&self, _: usize) -> &str {
+        ""
+    }
+
+    fn decide(&self, _: usize, _: u64, _: &Event) -> Result<Verdict, String> {
+        Ok(Verdict::Deliver)
+    }
+}
+
+impl InForce for Nothing {
+    fn policy(&self) -> Arc<dyn Policy> {
+        Arc::new(Self)
+    }
+
+    fn notifier(&self) -> Arc<dyn Notifier> {
+        Arc::new(Self)
+    }
+}
+
+/// The time that this share of `times` does not exceed: 0.5 gives the median. Sorts them; of none it is zero.
+pub fn quantile(times: &mut [Duration], share: f64) -> Duration {
+    times.sort();
+    let last = times.len().saturating_sub(1);
+    times.get((last as f64 * share).round() as usize).copied().unwrap_or_default()
 }
 
 /// The median time of one call over `rounds`, after one call that is not counted.
