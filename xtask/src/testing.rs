@@ -28,8 +28,9 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), TaskError> {
     steps.step("the host and the tests (the first build compiles a compiler: 5 to 10 minutes)", || {
         run::visibly(run::cargo(root).args(["build", "--workspace", "--bins", "--tests"]))
     })?;
-    steps
-        .step("the tests", || run::visibly(run::cargo(root).args(["nextest", "run", "--workspace"]).args(arguments)))?;
+    steps.step("the tests", || {
+        run::visibly(run::cargo(root).args(["nextest", "run", "--workspace", "--no-fail-fast"]).args(arguments))
+    })?;
     if all {
         steps.step("the examples in the documentation", || {
             run::visibly(run::cargo(root).args(["test", "--doc", "--workspace"]))
