@@ -169,7 +169,8 @@ impl Reason {
                 "ask a person to stop or restart the host from outside of it; looking at it (status, is-active) is allowed"
             }
             Self::ByName | Self::ByNumber | Self::Everything | Self::ByPidFile | Self::BySocket => {
-                "end a process that was started here by its proc_ id, or any other by its own number: kill PID"
+                "end a process that was started here by its proc_ id (hermes kill ID, or the tool process), or any other \
+                 by its own number: kill PID"
             }
             Self::ScriptIsNoFile | Self::ScriptDenied => {
                 "write the script to a regular file that can be read, and run that"

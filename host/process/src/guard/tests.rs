@@ -765,7 +765,8 @@ fn an_answer_names_the_rule_and_the_way_out_and_quotes_nothing() {
     assert_eq!(
         refused.to_string(),
         "the command was not run, because it would end the host that runs it: it kills by a name, a pattern or a user that is \
-         also the host's; end a process that was started here by its proc_ id, or any other by its own number: kill PID"
+         also the host's; end a process that was started here by its proc_ id (hermes kill ID, or the tool \
+         process), or any other by its own number: kill PID"
     );
     let unread = check(&Command::Shell(&"$(".repeat(100)), &guarded(), &Shelf::default()).unwrap_err();
     assert!(unread.to_string().starts_with("the command was not run, because nobody can tell whether"));

@@ -297,7 +297,8 @@ impl Registry {
         let status = entry.status();
         let command = self.shared().eyes.short(&entry, Surface::Background, entry.command.clone()).await.text;
         let part = part(&whole.text, lines, self.shared().settings.reply_bytes);
-        if ended && part.to_the_end {
+        // Whoever got nothing to read does not know of its end.
+        if ended && part.to_the_end && whole.report.withheld.is_none() {
             self.shared().consume(&entry).await;
         }
         let output_cut = whole.cut || part.lines < part.total;
