@@ -3,9 +3,12 @@
 use std::fs;
 use std::time::Duration;
 
+use hermes_home::home::{Home, LocateArgs};
+use hermes_ledger::event::Scope;
+use hermes_ledger::live::handle::Ledger;
 use hermes_tests::home::TestHome;
 use hermes_tests::hosted::{Hosted, lines};
-use hermes_tests::{home, wait};
+use hermes_tests::wait;
 use serde_json::Value;
 
 /// Three windows of 15 s with more than one match in each, and room for a busy machine.
@@ -72,24 +75,27 @@ fn more_events_than_are_taken_at_once_are_all_told() {
 fn followers_share_the_events_and_each_goes_to_one_of_them() {
     let house = Hosted::new();
     house.background(&["--", "true"]);
-    let mut followers: Vec<_> =
-        (0..2).map(|_| house.home().command(["events", "--follow", "--json"]).spawn().unwrap()).collect();
+    let files: Vec<_> = (0..2).map(|number| house.home().work().join(format!("told-{number}"))).collect();
+    let mut followers: Vec<_> = files
+        .iter()
+        .map(|file| {
+            let mut follower = house.home().command(["events", "--follow", "--json"]);
+            follower.stdout(fs::File::create(file).unwrap()).spawn().unwrap()
+        })
+        .collect();
     let ids: Vec<String> = (0..30).map(|_| house.background(&["--notify", "--", "true"])).collect();
-    // Everything was told once nothing is pending; nobody else asks.
-    let mut wire = house.wire();
-    wait::until("everything to be told", wait::PATIENCE, || {
-        let status = wire.call("process", serde_json::json!({"action": "status"})).unwrap();
-        let runs = house.rows(&["--all"]).iter().any(|row| row["status"]["kind"] == "running");
-        (status["pending"] == 0 && !runs).then_some(())
+    let told = || files.iter().map(|file| fs::read_to_string(file).unwrap()).collect::<String>();
+    let home = Home::locate(&LocateArgs { home: Some(house.root()), profile: None }).unwrap();
+    wait::until("everything to be told and settled", wait::PATIENCE, || {
+        let settled = || !Ledger::read(&home).unwrap().unwrap().has_undelivered(&Scope::All).unwrap();
+        (told().lines().count() == ids.len() && settled()).then_some(())
     });
-    let mut named = Vec::new();
     for follower in &mut followers {
         hermes_tests::hosted::signal(i32::try_from(follower.id()).unwrap(), nix::sys::signal::Signal::SIGTERM);
+        let _ = follower.wait();
     }
-    for follower in followers {
-        let told = home::ran(wait::end_of("events --follow", follower, wait::PATIENCE));
-        named.extend(lines(&told.stdout).iter().map(|event| event["process"].as_str().unwrap().to_owned()));
-    }
+    let mut named: Vec<String> =
+        lines(&told()).iter().map(|event| event["process"].as_str().unwrap().to_owned()).collect();
     assert!(house.take_events(&[]).is_empty(), "an event was told and not settled");
     named.sort();
     let mut ids = ids;

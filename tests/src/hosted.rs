@@ -118,10 +118,10 @@ impl Hosted {
         list["processes"].as_array().unwrap_or_else(|| panic!("no rows in {list}")).clone()
     }
 
-    /// Waits until a process has ended. Looking takes no event.
+    /// Waits until a process has ended and its end was written. Looking takes no event.
     pub fn until_ended(&self, id: &str) -> Value {
         wait::until(&format!("the end of {id}"), wait::PATIENCE, || {
-            self.row(id).filter(|row| row["status"]["kind"] != "running")
+            self.row(id).filter(|row| !row["ended_at"].is_null())
         })
     }
 

@@ -65,6 +65,7 @@ pub(crate) fn run(args: &LogsArgs, global: &Global, printer: &Printer) -> Result
                 printer.told_line(&told.as_json_text());
             } else {
                 printer.told_text(told.text("output").unwrap_or_default());
+                ask::say_notes(printer, &told);
             }
             if told.flag("ended") == Some(true) || printer.has_failed() {
                 return Ok(exit::OK);
