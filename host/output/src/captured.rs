@@ -113,6 +113,17 @@ impl Captured {
         self.head.shrink_to_fit();
     }
 
+    /// The last bytes, as many of those that are held as were asked for. They may begin anywhere: whoever shows them must
+    /// leave out the first line, as a stream does after a gap.
+    pub fn end(&self, bytes: usize) -> Vec<u8> {
+        let of_ring = bytes.min(self.ring.len());
+        // Where something was dropped between the two, the head is not the end of anything.
+        let of_head = if self.dropped == 0 { (bytes - of_ring).min(self.head.len()) } else { 0 };
+        let mut end = self.head[self.head.len() - of_head..].to_vec();
+        end.extend(self.ring.range(self.ring.len() - of_ring..));
+        end
+    }
+
     /// What is held. Where something is missing, the head ends with a line and the tail begins with one; in a line too
     /// long for that, with a token. A token of which only a part is held is left out, because nobody could tell that it
     /// was a secret.
@@ -259,6 +270,18 @@ mod tests {
         let mut captured = captured(ring, "head...\n".repeat(HEAD_BYTES / 8).as_bytes());
         captured.push(bytes);
         captured
+    }
+
+    #[test]
+    fn the_end_is_what_came_last_and_never_reaches_over_a_gap() {
+        let mut captured = Captured::new(4);
+        captured.push(b"ab");
+        assert_eq!((captured.end(1), captured.end(9)), (b"b".to_vec(), b"ab".to_vec()));
+        captured.push(&vec![b'x'; HEAD_BYTES - 2]);
+        captured.push(b"12");
+        assert_eq!((captured.end(2), captured.end(3)), (b"12".to_vec(), b"x12".to_vec()));
+        captured.push(b"3456");
+        assert_eq!((captured.end(3), captured.end(99)), (b"456".to_vec(), b"3456".to_vec()));
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::running::tap::Chunk;
 /// How much of a log a receipt keeps: its end and, in front of it, its beginning (200 000 is usual for this).
 const RECEIPT_BYTES: usize = 200_000;
 /// How much of the end of a flood is looked at that nobody could read along with: many lines, and quickly searched.
-const LAST_WORDS: u64 = 64 << 10;
+const LAST_WORDS: usize = 64 << 10;
 /// How soon writing a receipt is tried again after it failed.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 /// Why nothing is known of the end of a process that another host started.
@@ -218,13 +218,18 @@ impl Reader {
             stream = back;
             self.take_in(text.as_str(), false).await;
         }
-        // It has ended, or its output has: what is held back is looked at too.
-        let mut last = blocking(move || stream.finish(&*policy).text).await;
         if skipped > 0 {
-            // A flood ended faster than it could be read along: its last words are in what was kept of it.
-            let kept = self.registry.shared().eyes.log(&self.entry).await.text;
-            last = last_lines(&kept, skipped.min(LAST_WORDS));
+            // A flood ended faster than it could be read along: its last words are in what was kept of it, and a stream
+            // that skipped goes on with the next whole line.
+            let bytes = usize::try_from(skipped).unwrap_or(usize::MAX).min(LAST_WORDS);
+            let chunk = Chunk::Bytes(self.entry.captured().end(bytes));
+            let policy = Arc::clone(&policy);
+            let (back, text) = blocking(move || step(stream, &*policy, &chunk)).await;
+            stream = back;
+            self.take_in(text.as_str(), false).await;
         }
+        // It has ended, or its output has: what is held back is looked at too.
+        let last = blocking(move || stream.finish(&*policy).text).await;
         self.take_in(last.as_str(), true).await;
     }
 
@@ -333,14 +338,6 @@ impl Reader {
     }
 }
 
-/// The whole lines at the end of a text, of this many bytes at the most.
-fn last_lines(text: &Visible, bytes: u64) -> Visible {
-    let all = text.as_str().as_bytes();
-    let from = all.len().saturating_sub(usize::try_from(bytes).unwrap_or(usize::MAX));
-    let start = if from == 0 { Some(0) } else { memchr::memchr(b'\n', &all[from - 1..]).map(|at| from + at) };
-    text.part(start.unwrap_or(all.len())..all.len())
-}
-
 fn has_ended(entry: &Entry) -> bool {
     match &entry.body {
         Body::Own(process) => process.ended().is_some(),
@@ -389,18 +386,5 @@ impl Registry {
             };
             shared.bus.tell(event, Arc::default()).await;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use hermes_output::visible::Visible;
-
-    use super::last_lines;
-
-    #[test]
-    fn the_last_lines_of_nothing_are_nothing() {
-        assert_eq!(last_lines(&Visible::empty(), 10), Visible::empty());
-        assert_eq!(last_lines(&Visible::empty(), 0), Visible::empty());
     }
 }
