@@ -47,9 +47,8 @@ impl ServerHandler for Speaker {
             TERMINAL => TERMINAL,
             PROCESS => PROCESS,
             other => {
-                let shown: String = other.chars().filter(|c| !c.is_control()).take(40).collect();
                 let hint = hermes_model::suggest::hint(other, &[TERMINAL, PROCESS]);
-                return Err(ErrorData::invalid_params(format!("there is no tool '{shown}'{hint}"), None));
+                return Err(ErrorData::invalid_params(format!("there is no such tool{hint}"), None));
             }
         };
         let arguments = context.extensions.remove::<Arguments>().map(|Arguments(map)| map).unwrap_or_default();

@@ -348,6 +348,27 @@ async fn what_cannot_be_answered_is_refused_with_its_word_and_a_remedy() {
     assert_eq!(told.text("/status/kind"), Some("failed-to-start"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_host_says_itself_goes_through_the_policy_too() {
+    let house = House::new();
+    let client = house.client().await;
+    let refused = async |arguments: Value| match call(&client, "terminal", arguments).await.unwrap_err() {
+        CallError::Host { message, told, .. } => format!("{message} {}", told.as_json_text()),
+        other => panic!("{other}"),
+    };
+    // What a redactor finds, what the call's own environment holds, and a part of either.
+    let text = refused(json!({"program": ["/no/such/secret"]})).await;
+    assert!(text.contains("[REDACTED:") && !text.contains("/no/such/secret"), "{text}");
+    let value = "kx81Qz77pLw0";
+    let text = refused(json!({"program": [value], "env": {"MY_TOKEN": value}})).await;
+    assert!(text.contains("[REDACTED:env:MY_TOKEN]") && !text.contains(value), "{text}");
+    let long = "v9".repeat(300);
+    let text = refused(json!({"program": [long], "env": {"MY_TOKEN": long}})).await;
+    assert!(text.contains("too long to be shown") && !text.contains("v9v9"), "{text}");
+    let asked = call(&client, "process", json!({"action": "log", "id": "secret"})).await;
+    assert!(!refusal(asked).1.contains("secret"));
+}
+
 /// A client that writes what it likes.
 async fn raw(house: &House) -> UnixStream {
     UnixStream::connect(house.path()).await.unwrap()

@@ -154,8 +154,9 @@ impl CommandSpec {
     }
 }
 
-/// The longest name or path an error quotes, in characters.
-const SHOWN_MAX: usize = 200;
+/// The longest name or path an error quotes, in characters. Whoever shows such an error must not show a part of a longer
+/// one: a part of a secret is not recognised as one.
+pub const SHOWN_MAX: usize = 200;
 
 /// A name as errors quote it: no control characters, and not without end.
 pub(crate) fn shown(name: &OsStr) -> String {

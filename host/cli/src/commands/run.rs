@@ -21,7 +21,7 @@ use hermes_output::cut::Limits;
 use hermes_output::visible::Visible;
 use hermes_plugins::registry::Depth;
 use hermes_process::environment::Environment;
-use hermes_process::spec::{CommandSpec, Program, Stdin};
+use hermes_process::spec::{CommandSpec, Program, SHOWN_MAX, Stdin};
 use serde::Serialize;
 
 use crate::cli::Global;
@@ -34,8 +34,6 @@ use crate::view::Desk;
 
 /// The example of an error of usage.
 const EXAMPLE: &str = "hermes run -- cargo test";
-/// The longest name errors about a command show whole, in bytes (the process room cuts at 200 characters).
-const NAME_SHOWN_MAX: usize = 200;
 /// How many survivors a message names.
 const NAMED_MAX: usize = 10;
 
@@ -146,7 +144,7 @@ fn has_long_name(spec: &CommandSpec) -> bool {
         Program::Shell { shell, .. } => shell.as_os_str(),
         Program::Exec { program, .. } => program,
     };
-    program.len() > NAME_SHOWN_MAX || spec.cwd.as_ref().is_some_and(|cwd| cwd.as_os_str().len() > NAME_SHOWN_MAX)
+    program.len() > SHOWN_MAX || spec.cwd.as_ref().is_some_and(|cwd| cwd.as_os_str().len() > SHOWN_MAX)
 }
 
 /// Reads how often; zero is never.

@@ -3,12 +3,13 @@
 //! Every answer is a document of texts that have been through the policy. It must never quote a value of an argument.
 //!
 //! - [`schema`]: what a model reads of them. [`arguments`]: reading what it sends. [`trouble`]: what it gets instead.
-//! - [`terminal`], [`process`], [`events`], [`follow`]: what they do.
+//! - [`terminal`], [`process`], [`events`], [`follow`]: what they do. `said`: what hermes says itself, through the policy.
 
 pub(crate) mod arguments;
 mod events;
 pub(crate) mod follow;
 mod process;
+mod said;
 pub mod schema;
 mod terminal;
 pub mod trouble;
@@ -19,6 +20,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use self::said::Ears;
 use self::trouble::Trouble;
 use crate::session::Session;
 
@@ -34,10 +36,12 @@ pub(crate) async fn call(
     arguments: JsonObject,
     cancelled: CancellationToken,
 ) -> Result<Value, Trouble> {
-    match tool {
+    let ears = Ears::of(&session.offer.in_force, &arguments);
+    let answer = match tool {
         TERMINAL => terminal::call(&session, arguments, &cancelled).await,
         _ => process::call(&session, arguments, &cancelled).await,
-    }
+    };
+    ears.hear(answer).await
 }
 
 /// A document as JSON.

@@ -80,6 +80,17 @@ impl Trouble {
         Self::new(Code::Cancelled, "the call was cancelled, or its session or this host ends")
     }
 
+    /// The same with every sentence of it changed so.
+    pub(crate) fn with_texts(mut self, change: impl Fn(&str) -> String) -> Self {
+        self.message = change(&self.message);
+        if let Some(reason) = self.beside.get_mut("status").and_then(|status| status.get_mut("reason"))
+            && let Some(text) = reason.as_str()
+        {
+            *reason = Value::String(change(text));
+        }
+        self
+    }
+
     /// The answer: `{error: {code, message}}` and what is known beside it.
     pub(crate) fn document(&self) -> Value {
         let mut document = json!({"error": {"code": self.code.name(), "message": self.message}});
