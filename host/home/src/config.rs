@@ -101,7 +101,7 @@ pub fn load(home: &Home) -> Result<Loaded, ConfigError> {
     Ok(Loaded { config, path, found: true, effective })
 }
 
-fn parse(path: &Path, bytes: &[u8]) -> Result<Config, ConfigError> {
+pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Config, ConfigError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| ConfigError::NotUtf8 { path: path.to_owned(), line: line_at(bytes, error.valid_up_to()) })?;
     // Parsed once as a plain document, so that what is left to go wrong below is about keys and values.
@@ -208,14 +208,16 @@ fn date_in(value: &toml::Spanned<toml::de::DeValue<'_>>, key: String) -> Option<
     }
 }
 
-/// Where the value of a key with its section stands.
+/// Where the value of a key with its section stands; of a value that is not written, where its section does. A name may
+/// hold dots itself.
 fn span_of(document: &toml::de::DeTable<'_>, key: &str) -> Option<Range<usize>> {
-    let (first, rest) = key.split_once('.').map_or((key, None), |(first, rest)| (first, Some(rest)));
-    let value = document.get(first)?;
-    match rest {
-        None => Some(value.span()),
-        Some(rest) => value.get_ref().as_table().and_then(|table| span_of(table, rest)),
-    }
+    document.iter().find_map(|(name, value)| {
+        let rest = key.strip_prefix(name.get_ref().as_ref())?;
+        match rest.strip_prefix('.') {
+            None => rest.is_empty().then(|| value.span()),
+            Some(rest) => value.get_ref().as_table().map(|table| span_of(table, rest).unwrap_or_else(|| name.span())),
+        }
+    })
 }
 
 /// The line of a span, from 1; the first where there is none.
@@ -309,6 +311,18 @@ mod tests {
     }
 
     #[test]
+    fn a_bad_value_of_a_server_names_its_line_and_one_that_is_missing_that_of_the_section() {
+        let said = error("[mcp_servers.\"a.b\"]\ncommand = \"x\"\nparallel = 0\n");
+        assert!(said.contains("line 3: mcp_servers.a.b.parallel: must be at least 1"), "{said}");
+        let said = error("\n[mcp_servers.git]\nargs = [\"ghp_neverShown\"]\n");
+        assert!(said.contains("line 2: mcp_servers.git.command: must name the program"), "{said}");
+        let said = error("[mcp_servers.git]\ncomand = \"ghp_neverShown\"\n");
+        assert!(said.contains("line 2: unknown key 'mcp_servers.git.comand'; did you mean 'command'?"), "{said}");
+        let said = error("[mcp_servers.\"a b\"]\ncommand = \"x\"\n");
+        assert!(said.contains("line 1"), "{said}");
+    }
+
+    #[test]
     fn a_date_is_refused_by_key_and_line_wherever_it_stands() {
         let said = error("[plugins.a.settings]\nlist = [1, { on = 1979-05-27 }]\n");
         assert!(said.contains("line 2: plugins.a.settings.list.on: a date has no meaning"), "{said}");
@@ -342,6 +356,14 @@ mod tests {
             format!("[plugins.a.settings]\nt = 1979-05-27\nu = \"{SECRET}\""),
             format!("token = \"\\q{SECRET}\""),
             format!("x = 1\nx = \"{SECRET}\""),
+            format!("[mcp_servers.git]\ncommand = \"a\\n{SECRET}\""),
+            format!("[mcp_servers.git]\ncommand = \"a\"\nargs = \"{SECRET}\""),
+            format!("[mcp_servers.git]\ncommand = \"a\"\nenv = {{ TOKEN = [\"{SECRET}\"] }}"),
+            format!("[mcp_servers.git]\ncommand = \"a\"\nenv = {{ \"A={SECRET}\" = \"\" }}"),
+            format!("[mcp_servers.git]\ncommand = \"a\"\nenv_pass = [\"A={SECRET}\"]"),
+            format!("[mcp_servers.git]\ncommand = \"a\"\ntimeout = \"{SECRET}\""),
+            format!("[mcp_servers.git]\ncommand = \"a\"\ntrust = \"{SECRET}\""),
+            format!("[mcp_servers.\"a {SECRET}\"]\ncommand = \"a\""),
         ];
         for text in texts {
             let error = parse(Path::new("/h/config.toml"), text.as_bytes()).unwrap_err();

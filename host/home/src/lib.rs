@@ -7,7 +7,9 @@
 
 pub mod cache;
 pub mod config;
+pub mod edit;
 pub mod effective;
 pub mod files;
 pub mod home;
+pub mod import;
 pub mod variables;

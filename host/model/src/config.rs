@@ -7,7 +7,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::PluginName;
+use crate::id::{PluginName, ServerName};
+
+pub mod servers;
+
+use servers::ServerConfig;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -25,6 +29,8 @@ pub struct Config {
     pub notifications: NotificationsConfig,
     /// The running host.
     pub host: HostConfig,
+    /// The MCP servers, by name.
+    pub mcp_servers: BTreeMap<ServerName, ServerConfig>,
 }
 
 /// `[policy]`.
@@ -260,7 +266,8 @@ impl Config {
                 return Err(BadValue { key: format!("terminal.{key}"), value: crate::duration::display(value), rule });
             }
         }
-        self.plugins.iter().try_for_each(|(name, plugin)| plugin.limits.validate(name))
+        self.plugins.iter().try_for_each(|(name, plugin)| plugin.limits.validate(name))?;
+        self.mcp_servers.iter().try_for_each(|(name, server)| server.validate(name))
     }
 }
 

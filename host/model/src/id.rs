@@ -66,6 +66,64 @@ impl fmt::Display for PluginName {
     }
 }
 
+/// The longest name of a server: with a tool's name behind it, it must fit the 64 characters clients allow.
+pub const SERVER_NAME_MAX: usize = 48;
+
+/// The name of an MCP server: letters, digits, `-`, `_` and `.`, starting with a letter or a digit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ServerName(String);
+
+/// Why a text is not the name of a server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is not a server name: use 1 to {SERVER_NAME_MAX} letters, digits, '-', '_' and '.', starting with a letter or a digit, as in 'github'"
+)]
+pub struct BadServerName(String);
+
+impl ServerName {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ServerName {
+    type Err = BadServerName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let shaped = text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.len() <= SERVER_NAME_MAX
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+        if shaped {
+            Ok(Self(text.to_owned()))
+        } else {
+            let shown: String = text.chars().filter(|c| !c.is_control()).take(SERVER_NAME_MAX).collect();
+            Err(BadServerName(shown))
+        }
+    }
+}
+
+impl TryFrom<String> for ServerName {
+    type Error = BadServerName;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<ServerName> for String {
+    fn from(name: ServerName) -> Self {
+        name.0
+    }
+}
+
+impl fmt::Display for ServerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
 /// The id of one running or finished command: `proc_` and 12 hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
