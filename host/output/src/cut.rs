@@ -204,7 +204,7 @@ pub(crate) fn skipped_line(bytes: u64) -> String {
 }
 
 /// A number of bytes for people, in binary units with one decimal.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     /// Units above the byte, each 1024 times the one before (IEC 80000-13).
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if bytes < 1024 {

@@ -57,6 +57,36 @@ impl ExactValues {
         Self { search: Search::new(rules_by_form).map(Arc::new) }
     }
 
+    /// Looks for the values of entries somebody wrote for one program, whatever their names say, and for what is secret
+    /// in each, such as the password of a URL. Left out is what [`ExactValues::new`] leaves out, and what is plainly a
+    /// place: a path, a URL with neither user nor query nor anything that looks random. Results are full of those.
+    pub fn of_entries<'a>(entries: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        Self::new(entries.into_iter().flat_map(|(name, value)| {
+            let mut found = names::secrets_of(name, value);
+            if !names::is_place(value) {
+                found.push(value.to_owned());
+            }
+            found.into_iter().map(|secret| (name.to_owned(), secret))
+        }))
+    }
+
+    /// Looks for all that any of these look for. A value in two of them goes by the first.
+    pub fn joined<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        let some: Vec<&Self> = all.into_iter().filter(|values| !values.is_empty()).collect();
+        match some.as_slice() {
+            [] => Self::default(),
+            // Shared, since preparing costs far more than looking.
+            [one] => (*one).clone(),
+            many => {
+                let mut rules_by_form = BTreeMap::new();
+                for (form, rule) in many.iter().filter_map(|values| values.search.as_deref()).flat_map(Search::rules) {
+                    rules_by_form.entry(form.to_owned()).or_insert_with(|| Arc::clone(rule));
+                }
+                Self { search: Search::new(rules_by_form).map(Arc::new) }
+            }
+        }
+    }
+
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         self.search.is_none()

@@ -10,6 +10,7 @@ pub mod captured;
 pub mod cut;
 pub mod event;
 pub mod exact;
+pub mod json;
 pub mod mask;
 pub mod memory;
 pub mod normalise;

@@ -242,6 +242,34 @@ impl Normaliser {
     }
 }
 
+/// What there is to do about a text that is no output of a terminal, such as a string of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing: it is what [`view_continued`] would make of it.
+    Plain,
+    /// Its lines end with a return and a newline, and it is plain otherwise.
+    Returns,
+    /// It has control or invisible characters.
+    Unclean,
+}
+
+/// Whether a text is plain.
+pub(crate) fn standing(text: &str) -> Standing {
+    let mut standing = Standing::Plain;
+    let mut rest = text.as_bytes();
+    loop {
+        rest = &rest[scan::run_len(rest)..];
+        match rest {
+            [] => return standing,
+            [b'\r', b'\n', ..] => {
+                standing = Standing::Returns;
+                rest = &rest[2..];
+            }
+            _ => return Standing::Unclean,
+        }
+    }
+}
+
 /// The text of bytes held whole.
 pub fn view(bytes: &[u8]) -> Normalised {
     whole(Normaliser::new(Mode::View), bytes)

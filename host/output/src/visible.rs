@@ -35,6 +35,18 @@ impl Visible {
         seal(self.0.get(start..end).unwrap_or_default().to_owned())
     }
 
+    /// Texts one after the other, each in lines of its own.
+    pub fn in_lines<'a>(texts: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut whole = String::new();
+        for text in texts {
+            if !whole.is_empty() && !whole.ends_with('\n') {
+                whole.push('\n');
+            }
+            whole.push_str(&text.0);
+        }
+        seal(whole)
+    }
+
     /// Its length in bytes.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -118,6 +130,12 @@ mod tests {
         assert_eq!(text.part(2..4).as_str(), "ä\n");
         assert_eq!(text.part(3..99).as_str(), "\nb");
         assert_eq!(text.part(9..99).as_str(), "");
+    }
+
+    #[test]
+    fn texts_one_after_the_other_share_no_line() {
+        let texts = ["a", "b\n", "", "c"].map(|text| seal(text.to_owned()));
+        assert_eq!(Visible::in_lines(&texts).as_str(), "a\nb\nc");
     }
 
     #[test]

@@ -150,6 +150,13 @@ fn is_path(value: &str) -> bool {
     begins && value.chars().all(plain) && !value.split(['/', ':']).any(|part| part.len() >= 20 && classes(part) == 3)
 }
 
+/// Whether a value only says where something is: a path, or a URL in which nobody would put a secret.
+pub(super) fn is_place(value: &str) -> bool {
+    let value = value.trim();
+    let plain_url = |rest: &str| userinfo(value).is_none() && !rest.contains(['?', '#', ';']) && !looks_random(rest);
+    is_path(value) || after_scheme(value).is_some_and(plain_url)
+}
+
 /// Whether some part of it has at least 12 characters of two kinds, or is 16 hexadecimal digits and more.
 fn looks_random(value: &str) -> bool {
     let token = |char: char| char.is_ascii_alphanumeric() || "_-+/=.~".contains(char);

@@ -101,6 +101,11 @@ impl Search {
         &self.forms
     }
 
+    /// The forms, in order, each with its rule.
+    pub(super) fn rules(&self) -> impl Iterator<Item = (&str, &Arc<str>)> {
+        self.forms.iter().map(String::as_str).zip(&self.rules)
+    }
+
     /// A digest of all forms and rules.
     pub(super) fn digest(&self) -> [u64; 2] {
         self.digest

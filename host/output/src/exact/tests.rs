@@ -225,3 +225,34 @@ proptest! {
         prop_assert_eq!(open, expected);
     }
 }
+
+#[test]
+fn every_entry_of_a_program_is_a_secret_whatever_its_name_says() {
+    let values = ExactValues::of_entries([
+        ("MODE", "some-mode-x"),
+        ("SHORT", "abcdefg"),
+        ("WORD", "production"),
+        ("WHERE", "/srv/data/files"),
+        ("SITE", "https://example.org/api"),
+        ("HOOK", "https://example.org/T0AB12cd34EF56gh"),
+        ("DB", "postgres://app:Tr0ub4dor-3@db/x"),
+    ]);
+    let text = "some-mode-x abcdefg production /srv/data/files https://example.org/api";
+    assert_eq!(masked(&values, text), format!("<env:MODE>{}", &text[11..]));
+    assert_eq!(masked(&values, "https://example.org/T0AB12cd34EF56gh Tr0ub4dor-3"), "<env:HOOK> <env:DB>");
+    assert_eq!(masked(&values, "postgres://app:Tr0ub4dor-3@db/x"), "<env:DB>");
+}
+
+#[test]
+fn joined_values_are_all_looked_for_and_the_first_name_counts() {
+    let (one, two) = (values(&[("A", "first-value"), ("B", "shared-value")]), values(&[("C", "shared-value")]));
+    let joined = ExactValues::joined([&ExactValues::default(), &one, &two]);
+    assert_eq!(masked(&joined, "first-value shared-value"), "<env:A> <env:B>");
+    assert_eq!(masked(&ExactValues::joined([&two, &one]), "first-value shared-value"), "<env:A> <env:C>");
+    assert!(ExactValues::joined([]).is_empty());
+    let hash = |values: &ExactValues| {
+        std::hash::BuildHasher::hash_one(&std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default(), values)
+    };
+    assert_eq!(hash(&ExactValues::joined([&one])), hash(&one));
+    assert_eq!(hash(&joined), hash(&values(&[("A", "first-value"), ("B", "shared-value")])));
+}
