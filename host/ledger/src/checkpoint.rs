@@ -82,3 +82,12 @@ pub struct StoredCheckpoint {
     /// The host that started it, however often it was taken over since: its boot and namespace are those of `leader`.
     pub host: HostIdentity,
 }
+
+/// Which processes of a host that is over are taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// All.
+    All,
+    /// Those that were not started to persist.
+    ButPersistent,
+}

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use hermes_model::id::ProcessId;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::kill::{self, Seen, Survivor, Verdict};
 use crate::pidfd;
@@ -17,6 +18,9 @@ use crate::tree::Tree;
 
 /// How soon a process is looked at again that cannot be watched.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How soon a process is looked at again that somebody else is ending.
+const GONE_AGAIN: Duration = Duration::from_millis(50);
 
 /// What became of a process while no host watched it.
 pub enum Fate {
@@ -75,6 +79,21 @@ impl Adopted {
                 (Ok(Some(pidfd)), Ok(true)) if pidfd.readable().await.is_ok() => return,
                 _ => tokio::time::sleep(LOOK_AGAIN).await,
             }
+        }
+    }
+
+    /// Whether nobody of it lives any more within this time.
+    pub async fn gone_within(&self, time: Duration) -> bool {
+        let deadline = Instant::now() + time;
+        loop {
+            if matches!(kill::look(&self.tree).await, Ok(Seen::Gone)) {
+                return true;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            tokio::time::sleep(GONE_AGAIN.min(left)).await;
         }
     }
 

@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::survey;
 
-static TABLE: Mutex<Table> = Mutex::new(Table { leaders: BTreeSet::new(), holds: 0 });
+static TABLE: Mutex<Table> = Mutex::new(Table { leaders: BTreeSet::new(), supervisors: BTreeSet::new(), holds: 0 });
 
 /// Launches share it, collecting excludes them: between a child's first instruction and its entry in the table it
 /// looks like an orphan.
@@ -24,8 +24,16 @@ static GIVEN_UP: Notify = Notify::const_new();
 struct Table {
     /// Children we started and have not collected.
     leaders: BTreeSet<i32>,
+    /// Children we started that belong to no command: whoever lets them go collects them.
+    supervisors: BTreeSet<i32>,
     /// How many kills are under way that need zombies to stay.
     holds: usize,
+}
+
+impl Table {
+    fn has_started(&self, pid: i32) -> bool {
+        self.leaders.contains(&pid) || self.supervisors.contains(&pid)
+    }
 }
 
 /// Keeps launches out, where none is under way.
@@ -49,9 +57,20 @@ pub(crate) fn launch(start: impl FnOnce() -> io::Result<i32>) -> io::Result<i32>
     Ok(pid)
 }
 
-/// Removes a leader that has been collected, or that its owner gives up.
+/// The same for a supervisor, which is nobody's command.
+pub(crate) fn launch_supervisor(start: impl FnOnce() -> io::Result<i32>) -> io::Result<i32> {
+    let _launching = LAUNCHING.read().unwrap_or_else(PoisonError::into_inner);
+    let pid = start()?;
+    table().supervisors.insert(pid);
+    Ok(pid)
+}
+
+/// Removes a child that has been collected, or that its owner gives up.
 pub(crate) fn forget(pid: i32) {
-    table().leaders.remove(&pid);
+    let mut table = table();
+    table.leaders.remove(&pid);
+    table.supervisors.remove(&pid);
+    drop(table);
     GIVEN_UP.notify_one();
 }
 
@@ -61,8 +80,8 @@ pub(crate) async fn given_up() {
 }
 
 /// Whether this pid is a child we started and have not collected.
-pub(crate) fn is_leader(pid: i32) -> bool {
-    table().leaders.contains(&pid)
+pub(crate) fn is_started(pid: i32) -> bool {
+    table().has_started(pid)
 }
 
 /// While it lives nothing is launched, and this leader is the only one: every adopted orphan must come from it.
@@ -105,7 +124,7 @@ pub(crate) fn collect_orphans() -> bool {
     let Ok(me) = own_pid() else { return true };
     let Ok(Some(survey::Stat { session, .. })) = survey::look(me) else { return true };
     for pid in own_children() {
-        if table.leaders.contains(&pid) {
+        if table.has_started(pid) {
             continue;
         }
         if let Ok(Some(stat)) = survey::look(pid)

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use crate::spec::shown;
 
 /// The variable that carries the host's marker into every child, so that an escaped child can be found by it.
-pub const HOST_MARKER: &str = "HERMES_HOST";
+pub const HOST_MARKER: &str = hermes_supervisor::message::HOST_MARKER;
 
 /// The variable that carries the process id into every child.
 pub const PROCESS_MARKER: &str = "HERMES_PROCESS";
@@ -18,7 +18,7 @@ pub const PROCESS_MARKER: &str = "HERMES_PROCESS";
 const OWN_PREFIX: &[u8] = b"HERMES_";
 
 /// The own variables a child keeps, so that a `hermes` started by a command works on the same home, profile and log level.
-const PASSED_ON: [&str; 3] = ["HERMES_HOME", "HERMES_PROFILE", "HERMES_LOG"];
+pub(crate) const PASSED_ON: [&str; 3] = ["HERMES_HOME", "HERMES_PROFILE", "HERMES_LOG"];
 
 /// Set for a child that has no such variable: Python writes at once into a pipe, so that a killed script loses nothing.
 const DEFAULTS: [(&str, &str); 1] = [("PYTHONUNBUFFERED", "1")];
@@ -203,7 +203,7 @@ impl EnvRules {
 }
 
 /// Whether a name is the one of a pattern, or begins as a pattern with `*` at its end says.
-fn matches(pattern: &str, name: &OsStr) -> bool {
+pub(crate) fn matches(pattern: &str, name: &OsStr) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => name.as_bytes().starts_with(beginning.as_bytes()),
         None => name == pattern,

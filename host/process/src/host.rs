@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use hermes_ledger::host::HostIdentity;
 use hermes_model::id::ProcessId;
+use hermes_supervisor::message::Hello;
 use rustix::rand::GetRandomFlags;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 
 use crate::children;
+use crate::guardian::{Fallback, Guardian};
 use crate::survey;
 
 /// Bytes of randomness in a host's marker: nobody else has the same by chance, and nobody guesses it.
@@ -30,6 +32,7 @@ pub struct Host {
 
 struct Inner {
     marker: String,
+    guardian: Option<Arc<Guardian>>,
     collector: JoinHandle<()>,
 }
 
@@ -59,26 +62,37 @@ pub enum StartError {
 }
 
 impl Host {
-    /// Makes this program a host: the subreaper of everything it starts. Call it inside a tokio runtime.
+    /// Makes this program a host: the subreaper of everything it starts, with a supervisor as soon as something runs, if
+    /// the tiny program is beside this one. Call it inside a tokio runtime.
     ///
     /// # Errors
     /// [`StartError`] where `/proc` is missing or the kernel is too old.
     pub fn start() -> Result<Self, StartError> {
+        Self::start_with(Fallback::Nothing)
+    }
+
+    /// As [`Host::start`], and says what plays the supervisor where the tiny program is missing.
+    ///
+    /// # Errors
+    /// [`StartError`] where `/proc` is missing or the kernel is too old.
+    pub fn start_with(fallback: Fallback) -> Result<Self, StartError> {
         let me = children::own_pid().ok().and_then(rustix::process::Pid::from_raw);
         let me = me.ok_or(StartError::NoProc(None))?;
-        match survey::look(me.as_raw_pid()) {
-            Ok(Some(_)) => {}
+        let seen = match survey::look(me.as_raw_pid()) {
+            Ok(Some(seen)) => seen.identity,
             Ok(None) => return Err(StartError::NoProc(None)),
             Err(error) => return Err(StartError::NoProc(Some(error))),
-        }
+        };
         let refused = |doing| move |source: io::Error| StartError::Kernel { doing, source };
         rustix::process::set_child_subreaper(Some(me))
             .map_err(|error| refused("make this process a child subreaper")(error.into()))?;
         // A handler also undoes an inherited "ignore", under which the kernel would throw exit statuses away.
         let ended = signal(SignalKind::child()).map_err(refused("report ended children"))?;
         let marker = random::<MARKER_BYTES>().map_err(refused("give random bytes"))?;
-        let marker = marker.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { inner: Arc::new(Inner { marker, collector: tokio::spawn(collect(ended)) }) })
+        let marker: String = marker.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hello = Hello { host: seen.pid, start_ticks: seen.start_ticks, marker: marker.clone() };
+        let guardian = Guardian::start(hello, fallback);
+        Ok(Self { inner: Arc::new(Inner { marker, guardian, collector: tokio::spawn(collect(ended)) }) })
     }
 
     /// Who this host is, for one that comes after it.
@@ -96,6 +110,21 @@ impl Host {
     /// What every child of this host carries in [`HOST_MARKER`](crate::environment::HOST_MARKER): 32 hexadecimal digits.
     pub fn marker(&self) -> &str {
         &self.inner.marker
+    }
+
+    /// What protects the processes of this host.
+    pub(crate) fn guardian(&self) -> Option<Arc<Guardian>> {
+        self.inner.guardian.clone()
+    }
+
+    /// The process groups that end if this host dies: each by the number of its leader, which is unreaped.
+    pub fn protected(&self) -> Vec<i32> {
+        self.inner.guardian.as_ref().map(|guardian| guardian.registered()).unwrap_or_default()
+    }
+
+    /// The number of the supervisor of this host, while there is one.
+    pub fn supervisor(&self) -> Option<i32> {
+        self.inner.guardian.as_ref()?.supervisor()
     }
 }
 

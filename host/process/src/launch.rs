@@ -1,4 +1,4 @@
-//! The one place where a process comes into being: `posix_spawn` in a new session, on one pipe or one terminal for all it prints.
+//! The one place where a process comes into being: `posix_spawn` in a new session, on pipes or on a terminal.
 //!
 //! `posix_spawn` and not `fork`: the cost does not grow with the host's memory, and no code of ours runs between the two.
 //! It must never search `PATH` or guess: the caller says exactly which file runs.
@@ -30,6 +30,15 @@ pub(crate) enum Streams {
         /// Where it prints to.
         output: PipeWriter,
     },
+    /// Three pipes, one for each.
+    Three {
+        /// What it reads.
+        input: PipeReader,
+        /// Where it prints to.
+        output: PipeWriter,
+        /// Where it complains to.
+        errors: PipeWriter,
+    },
     /// All three are the terminal of this name, which becomes the session's own.
     Terminal(CString),
 }
@@ -50,23 +59,27 @@ pub(crate) enum Input {
 /// where Rust changed them, and no other descriptor of the host: what the host itself inherited is closed as well.
 pub(crate) fn launch(image: &Image, streams: &Streams) -> io::Result<i32> {
     let mut actions = Actions::new()?;
-    let output = match streams {
+    let (output, errors) = match streams {
         Streams::Pipe { input, output } => {
             match input {
                 Input::Null => actions.open(libc::STDIN_FILENO, c"/dev/null", libc::O_RDONLY)?,
                 Input::Inherit => {}
                 Input::Pipe(input) => actions.duplicate(input.as_raw_fd(), libc::STDIN_FILENO)?,
             }
-            output.as_raw_fd()
+            (output.as_raw_fd(), output.as_raw_fd())
+        }
+        Streams::Three { input, output, errors } => {
+            actions.duplicate(input.as_raw_fd(), libc::STDIN_FILENO)?;
+            (output.as_raw_fd(), errors.as_raw_fd())
         }
         Streams::Terminal(name) => {
             // The session is new by now and has no terminal: the first one it opens without O_NOCTTY becomes its own.
             actions.open(libc::STDIN_FILENO, name, libc::O_RDWR)?;
-            libc::STDIN_FILENO
+            (libc::STDIN_FILENO, libc::STDIN_FILENO)
         }
     };
     actions.duplicate(output, libc::STDOUT_FILENO)?;
-    actions.duplicate(output, libc::STDERR_FILENO)?;
+    actions.duplicate(errors, libc::STDERR_FILENO)?;
     if let Some(cwd) = &image.cwd {
         actions.change_folder(cwd)?;
     }

@@ -19,8 +19,16 @@ pub(crate) fn watch(pid: i32) -> io::Result<Option<AsyncFd<OwnedFd>>> {
         Err(Errno::SRCH) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
+    watch_opened(pidfd).map(Some)
+}
+
+/// The same for a descriptor that is there already.
+///
+/// # Errors
+/// The runtime cannot watch it.
+pub(crate) fn watch_opened(pidfd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` is open, names the same descriptor for as long as it lives, and is moved in here.
     #[expect(unsafe_code, reason = "tokio cannot check that a descriptor stays the same; here its type does")]
     let watched = unsafe { AsyncFd::register_with_interest(pidfd, Interest::READABLE) };
-    Ok(Some(watched.map_err(io::Error::from)?))
+    watched.map_err(io::Error::from)
 }

@@ -7,13 +7,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hermes_model::exit;
 use hermes_model::id::ProcessId;
 use hermes_model::status::Status;
 use rustix::io::Errno;
 
-use crate::environment::{HOST_MARKER, PROCESS_MARKER};
+use crate::environment::{Environment, HOST_MARKER, PROCESS_MARKER};
+use crate::guardian::Guardian;
 use crate::host::{self, Host};
 use crate::launch::{self, Image, Input, Streams};
 use crate::leader::Leader;
@@ -157,23 +159,85 @@ pub(crate) async fn spawn_as(host: &Host, id: ProcessId, spec: CommandSpec) -> R
 
 /// Everything about a spawn that may block. A newborn that nobody takes is killed when it is dropped.
 fn start(host: Host, id: ProcessId, spec: CommandSpec) -> Result<Newborn, SpawnError> {
-    let program = spec.shown_program();
-    let failed = |doing| {
-        let program = program.clone();
-        move |source: io::Error| SpawnError::Host { program, doing, source }
-    };
-    if let Some(cwd) = &spec.cwd {
-        check_folder(cwd)?;
+    let mut environment = spec.environment.clone();
+    if spec.pty.is_some() {
+        pty::add_defaults(&mut environment);
     }
-    let path = find_program(&spec)?;
-    let image = image(&path, &id, host.marker(), &spec)?;
+    let argv: Vec<OsString> = match &spec.program {
+        Program::Shell { shell, text } => vec![shell.clone().into(), "-c".into(), text.into()],
+        Program::Exec { program, args } => std::iter::once(program).chain(args).cloned().collect(),
+    };
+    // What may outlive the host is not its, should somebody look for what is.
+    let host_marker = if spec.persist { None } else { Some(host.marker()) };
+    let asked = Asked { argv, environment, cwd: spec.cwd.clone() };
+    let prepared = asked.prepare(&id, host_marker)?;
     let doing = if spec.pty.is_some() { "opening a terminal" } else { "making a pipe" };
-    let (streams, ends) = open(&spec).map_err(failed(doing))?;
-    let leader = Leader::start(&id, || launch::launch(&image, &streams));
-    // From here on only the child holds what it was given.
-    drop(streams);
-    let leader = leader.map_err(|error| launch_error(error, &program, &path, spec.cwd.as_deref()))?;
+    let (streams, ends) = open(&spec).map_err(|source| prepared.failed(doing, source))?;
+    let guardian = if spec.persist { None } else { host.guardian() };
+    let leader = prepared.start(&id, guardian, streams)?;
     Ok(Newborn { host, id, leader, ends, spec })
+}
+
+/// A program that is asked for, whatever its streams are.
+pub(crate) struct Asked {
+    /// Its name, or the path of its file, and its arguments.
+    pub(crate) argv: Vec<OsString>,
+    /// Its environment, markers apart.
+    pub(crate) environment: Environment,
+    /// The folder to run in; none: that of the host.
+    pub(crate) cwd: Option<PathBuf>,
+}
+
+/// A program that was found and can be started.
+pub(crate) struct Prepared {
+    /// Its name as errors quote it.
+    program: String,
+    path: PathBuf,
+    cwd: Option<PathBuf>,
+    image: Image,
+}
+
+impl Asked {
+    /// Finds the program and puts together what the kernel needs. It will carry the marker of its process, and the one of
+    /// its host where there is one. Blocks.
+    pub(crate) fn prepare(mut self, id: &ProcessId, host_marker: Option<&str>) -> Result<Prepared, SpawnError> {
+        let name = self.argv.first().cloned().unwrap_or_default();
+        if let Some(cwd) = &self.cwd {
+            check_folder(cwd)?;
+        }
+        let path = find_program(&name, &self.environment, self.cwd.as_deref())?;
+        if let Some(name) = self.environment.impossible_name() {
+            return Err(SpawnError::Impossible { what: format!("the environment variable '{}'", shown(name)) });
+        }
+        self.environment.set(PROCESS_MARKER, id.as_str());
+        match host_marker {
+            Some(marker) => self.environment.set(HOST_MARKER, marker),
+            None => self.environment.unset(HOST_MARKER),
+        };
+        let image = image(&path, self.argv, &self.environment, self.cwd.as_deref())?;
+        Ok(Prepared { program: shown(&name), path, cwd: self.cwd, image })
+    }
+}
+
+impl Prepared {
+    /// Starts it on these streams, of which the host then has its own ends only, in the protection of `guardian`. Needs a
+    /// runtime, and blocks.
+    pub(crate) fn start(
+        self,
+        id: &ProcessId,
+        guardian: Option<Arc<Guardian>>,
+        streams: Streams,
+    ) -> Result<Leader, SpawnError> {
+        let leader = Leader::start(id, guardian, || launch::launch(&self.image, &streams));
+        // From here on only the child holds what it was given.
+        drop(streams);
+        leader.map_err(|error| launch_error(error, &self.program, &self.path, self.cwd.as_deref()))
+    }
+
+    /// What to say when hermes itself could not do something for it.
+    pub(crate) fn failed(&self, doing: &'static str, source: io::Error) -> SpawnError {
+        SpawnError::Host { program: self.program.clone(), doing, source }
+    }
 }
 
 /// Opens what a command prints to and reads from: the child's ends and the host's.
@@ -208,13 +272,9 @@ fn check_folder(folder: &Path) -> Result<(), SpawnError> {
     Err(SpawnError::Folder { folder: shown(folder.as_os_str()), reason })
 }
 
-fn find_program(spec: &CommandSpec) -> Result<PathBuf, SpawnError> {
-    let name = match &spec.program {
-        Program::Shell { shell, .. } => shell.as_os_str(),
-        Program::Exec { program, .. } => program.as_os_str(),
-    };
-    let program = spec.shown_program();
-    resolve::resolve(name, spec.environment.get("PATH"), spec.cwd.as_deref()).map_err(|why| match why {
+fn find_program(name: &OsStr, environment: &Environment, cwd: Option<&Path>) -> Result<PathBuf, SpawnError> {
+    let program = shown(name);
+    resolve::resolve(name, environment.get("PATH"), cwd).map_err(|why| match why {
         Unresolved::NotFound => {
             let place = if name.as_bytes().contains(&b'/') { "" } else { " in PATH" };
             SpawnError::NotFound { program, place }
@@ -226,43 +286,20 @@ fn find_program(spec: &CommandSpec) -> Result<PathBuf, SpawnError> {
     })
 }
 
-fn image(path: &Path, id: &ProcessId, host_marker: &str, spec: &CommandSpec) -> Result<Image, SpawnError> {
-    let impossible = |what: &str| SpawnError::Impossible { what: what.to_owned() };
-    let text = |bytes: Vec<u8>, what: &str| CString::new(bytes).map_err(|_| impossible(what));
-    let argv: Vec<OsString> = match &spec.program {
-        Program::Shell { shell, text } => vec![shell.clone().into(), "-c".into(), text.into()],
-        Program::Exec { program, args } => std::iter::once(program).chain(args).cloned().collect(),
-    };
+fn image(path: &Path, argv: Vec<OsString>, environment: &Environment, cwd: Option<&Path>) -> Result<Image, SpawnError> {
+    let text =
+        |bytes: Vec<u8>, what: &str| CString::new(bytes).map_err(|_| SpawnError::Impossible { what: what.to_owned() });
     let argv: Result<_, _> = argv.into_iter().map(|word| text(word.into_vec(), "an argument")).collect();
+    let entry = |(name, value): (&OsStr, &OsStr)| {
+        text([name.as_bytes(), b"=", value.as_bytes()].concat(), "an environment variable")
+    };
+    let envp: Result<_, _> = environment.iter().map(entry).collect();
     Ok(Image {
         path: text(path.as_os_str().as_bytes().to_vec(), "the program's name")?,
         argv: argv?,
-        envp: environment(spec, id, host_marker)?,
-        cwd: spec.cwd.as_ref().map(|cwd| text(cwd.as_os_str().as_bytes().to_vec(), "the folder's name")).transpose()?,
+        envp: envp?,
+        cwd: cwd.map(|cwd| text(cwd.as_os_str().as_bytes().to_vec(), "the folder's name")).transpose()?,
     })
-}
-
-fn environment(spec: &CommandSpec, id: &ProcessId, host_marker: &str) -> Result<Vec<CString>, SpawnError> {
-    let asked = &spec.environment;
-    if let Some(name) = asked.impossible_name() {
-        return Err(SpawnError::Impossible { what: format!("the environment variable '{}'", shown(name)) });
-    }
-    let mut environment = asked.clone();
-    if spec.pty.is_some() {
-        pty::add_defaults(&mut environment);
-    }
-    environment.set(PROCESS_MARKER, id.as_str());
-    // What may outlive the host is not its, should somebody look for what is.
-    if spec.persist {
-        environment.unset(HOST_MARKER)
-    } else {
-        environment.set(HOST_MARKER, host_marker)
-    };
-    let entry = |(name, value): (&OsStr, &OsStr)| {
-        let bytes = [name.as_bytes(), b"=", value.as_bytes()].concat();
-        CString::new(bytes).map_err(|_| SpawnError::Impossible { what: "an environment variable".to_owned() })
-    };
-    environment.iter().map(entry).collect()
 }
 
 /// What a refused launch means. The program and the folder were there a moment ago, and may have gone since.

@@ -265,7 +265,7 @@ impl HostView {
 
     /// Whether the host got this child by adoption: started by none of us, in a session of somebody we started.
     fn adopted(&self, stat: &Stat) -> bool {
-        stat.parent == self.pid && stat.session != self.session && !children::is_leader(stat.identity.pid)
+        stat.parent == self.pid && stat.session != self.session && !children::is_started(stat.identity.pid)
     }
 }
 

@@ -6,16 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hermes_fakes::force::Fixed;
+use hermes_fakes::policy::Fake;
 use hermes_home::home::{Home, LocateArgs};
 use hermes_ledger::live::handle::Ledger;
-use hermes_model::config::{BackgroundNotifications, TransformsSee};
-use hermes_model::context::Context;
+use hermes_model::config::BackgroundNotifications;
 use hermes_model::event::EventKind;
 use hermes_model::id::Owner;
-use hermes_model::report::Withheld;
 use hermes_model::status::Status;
-use hermes_output::event::{Event, Notifier, Verdict};
-use hermes_output::policy::{Findings, InForce, Policy, Span, Transformed, Window};
 use hermes_process::host::Host;
 use hermes_process::registry::asks::Input;
 use hermes_process::registry::follow::Followed;
@@ -27,68 +25,9 @@ use hermes_process::spec::{CommandSpec, Program, Stdin};
 /// Long enough for anything that is not stuck.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Masks the word `hunter2`; a notifier that swallows events that say `hush`.
-struct Masking {
-    notifiers: usize,
-}
-
-impl Policy for Masking {
-    fn generation(&self) -> u64 {
-        1
-    }
-    fn fingerprint(&self) -> u64 {
-        1
-    }
-    fn transforms_see(&self) -> TransformsSee {
-        TransformsSee::Masked
-    }
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-    fn redact(&self, _: &Context, window: &Window<'_>) -> Result<Findings, Withheld> {
-        let places = window.text.match_indices("hunter2");
-        let spans = places.map(|(at, word)| Span { start: at, end: at + word.len(), rule: "word".into() }).collect();
-        Ok(Findings { spans, show_until: window.text.len(), need_from: window.text.len() })
-    }
-    fn redactor_digests(&self) -> Vec<String> {
-        vec!["d".repeat(64)]
-    }
-    fn transforms(&self) -> usize {
-        0
-    }
-    fn transform_name(&self, _: usize) -> &str {
-        ""
-    }
-    fn transform(&self, _: usize, _: &Context, _: &str) -> Result<Transformed, String> {
-        Ok(Transformed::Unchanged)
-    }
-}
-
-impl Notifier for Masking {
-    fn notifiers(&self) -> usize {
-        self.notifiers
-    }
-    fn notifier_name(&self, _: usize) -> &str {
-        "quiet"
-    }
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-    fn decide(&self, _: usize, _: u64, event: &Event) -> Result<Verdict, String> {
-        Ok(if event.output.as_str().contains("hush") { Verdict::Suppress("hush".into()) } else { Verdict::Deliver })
-    }
-}
-
-#[derive(Clone)]
-struct Fixed(Arc<Masking>);
-
-impl InForce for Fixed {
-    fn policy(&self) -> Arc<dyn Policy> {
-        self.0.clone()
-    }
-    fn notifier(&self) -> Arc<dyn Notifier> {
-        self.0.clone()
-    }
+/// A policy that masks the word `hunter2`.
+fn masking() -> Fixed {
+    Fixed::new(Arc::new(Fake::masking("hunter2")))
 }
 
 struct House {
@@ -100,7 +39,11 @@ impl House {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
-    fn open(&self, mode: BackgroundNotifications, notifiers: usize) -> Registry {
+    fn open(&self, mode: BackgroundNotifications) -> Registry {
+        self.open_under(mode, masking())
+    }
+
+    fn open_under(&self, mode: BackgroundNotifications, in_force: Fixed) -> Registry {
         let home = Home::locate(&LocateArgs { home: Some(self.folder.path().join("home")), profile: None }).unwrap();
         let host = Host::start().unwrap();
         let ledger = Ledger::open(&home, host.identity().unwrap()).unwrap();
@@ -110,12 +53,14 @@ impl House {
             completion_bytes: 2000,
             mode,
             supervised: false,
+            adopt: true,
+            log_by: "hermes logs",
         };
-        Registry::start(host, ledger, Arc::new(Fixed(Arc::new(Masking { notifiers }))), settings)
+        Registry::start(host, ledger, Arc::new(in_force), settings)
     }
 
     fn concise(&self) -> Registry {
-        self.open(BackgroundNotifications::Concise, 0)
+        self.open(BackgroundNotifications::Concise)
     }
 }
 
@@ -305,7 +250,7 @@ async fn what_is_printed_just_before_the_end_is_watched_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_told_where_it_is_off_and_the_ledger_keeps_it() {
     let house = House::new();
-    let registry = house.open(BackgroundNotifications::Off, 0);
+    let registry = house.open(BackgroundNotifications::Off);
     let run = background(&registry, Request { notify: true, watch: vec!["x".into()], ..sh("echo x") }).await;
     let deadline = Instant::now() + LONG;
     while registry.count_running() > 0 {
@@ -319,7 +264,7 @@ async fn nothing_is_told_where_it_is_off_and_the_ledger_keeps_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_notifier_decides_which_end_wakes_somebody() {
     let house = House::new();
-    let registry = house.open(BackgroundNotifications::Concise, 1);
+    let registry = house.open_under(BackgroundNotifications::Concise, masking().suppressing("hush"));
     background(&registry, Request { notify: true, ..sh("echo hush") }).await;
     let loud = background(&registry, Request { notify: true, ..sh("sleep 0.3; echo hello") }).await;
     let told = next_events(&registry, &me()).await;

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::message::{Answer, Message};
 use super::task;
 use crate::audit::{Audit, AuditEntry};
-use crate::checkpoint::{Checkpoint, StoredCheckpoint};
+use crate::checkpoint::{Checkpoint, StoredCheckpoint, Taken};
 use crate::event::{Claim, Claimed, Delivery, NewEvent, Scope, Settled};
 use crate::file;
 use crate::host::HostIdentity;
@@ -210,7 +210,18 @@ impl Ledger {
         &self,
         is_alive: impl Fn(&HostIdentity) -> bool + Send + 'static,
     ) -> Result<Vec<StoredCheckpoint>, LedgerError> {
-        self.ask(|answer| Message::Abandoned(Box::new(is_alive), answer)).await
+        self.ask(|answer| Message::Abandoned(Box::new(is_alive), Taken::All, answer)).await
+    }
+
+    /// As [`Ledger::abandoned`], but for the processes that were started to persist: they are left for another host.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub async fn abandoned_but_persistent(
+        &self,
+        is_alive: impl Fn(&HostIdentity) -> bool + Send + 'static,
+    ) -> Result<Vec<StoredCheckpoint>, LedgerError> {
+        self.ask(|answer| Message::Abandoned(Box::new(is_alive), Taken::ButPersistent, answer)).await
     }
 
     /// Marks this host as ended in order: nobody needs to look whether it lives.

@@ -6,7 +6,7 @@ use hermes_output::event::Event;
 use tokio::sync::oneshot;
 
 use crate::audit::{Audit, AuditEntry};
-use crate::checkpoint::{Checkpoint, StoredCheckpoint};
+use crate::checkpoint::{Checkpoint, StoredCheckpoint, Taken};
 use crate::event::{Claim, Claimed, Delivery, NewEvent, Scope, Settled};
 use crate::host::HostIdentity;
 use crate::problem::LedgerError;
@@ -77,7 +77,7 @@ pub(crate) enum Message {
     /// Somebody saw the end of a process.
     Consume(ProcessId, Answer<u64>),
     /// Another host may have died.
-    Abandoned(IsAlive, Answer<Vec<StoredCheckpoint>>),
+    Abandoned(IsAlive, Taken, Answer<Vec<StoredCheckpoint>>),
     /// This host ends.
     Ended(Answer<()>),
     /// Counters grow.
@@ -123,7 +123,7 @@ impl Message {
             Self::Claim(scope, max, answer) => answer.keep(store.claim(scope, *max)?),
             Self::Settle(verb, claims, answer) => answer.keep(store.settle(*verb, claims)?),
             Self::Consume(id, answer) => answer.keep(store.consume(id)?),
-            Self::Abandoned(is_alive, answer) => answer.keep(store.abandoned(is_alive)?),
+            Self::Abandoned(is_alive, taken, answer) => answer.keep(store.abandoned(is_alive, *taken)?),
             Self::Ended(answer) => answer.keep(store.ended()?),
             Self::Audit(entry, answer) => answer.keep(store.audit(entry)?),
             Self::Pending(scope, answer) => answer.keep(store.pending(scope)?),
@@ -154,7 +154,7 @@ impl Message {
             Self::Record(_, answer) | Self::Consume(_, answer) | Self::Pending(_, answer) => answer,
             Self::Claim(_, _, answer) => answer,
             Self::Settle(_, _, answer) => answer,
-            Self::Abandoned(_, answer) | Self::Running(_, answer) => answer,
+            Self::Abandoned(_, _, answer) | Self::Running(_, answer) => answer,
             Self::Receipt(_, answer) => answer,
             Self::Receipts(_, _, answer) => answer,
             Self::Ids(_, answer) => answer,

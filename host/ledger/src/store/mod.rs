@@ -17,7 +17,7 @@ use rusqlite::{Connection, Result};
 
 use self::retention::Removed;
 use crate::audit::{Audit, AuditEntry};
-use crate::checkpoint::{Checkpoint, StoredCheckpoint};
+use crate::checkpoint::{Checkpoint, StoredCheckpoint, Taken};
 use crate::event::{Claim, Claimed, Delivery, NewEvent, Scope, Settled};
 use crate::host::HostIdentity;
 use crate::limits::RETENTION_PAUSE;
@@ -135,12 +135,16 @@ impl Store {
         events::consume(&self.connection, id, self.now())
     }
 
-    pub(crate) fn abandoned(&mut self, is_alive: &dyn Fn(&HostIdentity) -> bool) -> Result<Vec<StoredCheckpoint>> {
+    pub(crate) fn abandoned(
+        &mut self,
+        is_alive: &dyn Fn(&HostIdentity) -> bool,
+        which: Taken,
+    ) -> Result<Vec<StoredCheckpoint>> {
         let now = self.now();
         let mut taken = Vec::new();
         for dead in hosts::dead(&self.connection, &self.host.marker, is_alive)? {
             events::orphaned(&self.connection, &dead, now)?;
-            taken.extend(processes::take_over(&self.connection, &dead, &self.host.marker)?);
+            taken.extend(processes::take_over(&self.connection, &dead, &self.host.marker, which)?);
             hosts::ended(&self.connection, &dead, now)?;
         }
         Ok(taken)

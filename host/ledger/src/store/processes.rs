@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
 
 use super::convert::{self, count, json, millis, number, process, rows, text, time, to_json};
 use super::hosts;
-use crate::checkpoint::{Checkpoint, LeaderIdentity, StoredCheckpoint};
+use crate::checkpoint::{Checkpoint, LeaderIdentity, StoredCheckpoint, Taken};
 use crate::event::Scope;
 use crate::receipt::{Receipt, StoredReceipt};
 
@@ -86,11 +86,14 @@ pub(super) fn amend(connection: &Connection, id: &ProcessId, status: &Status) ->
 }
 
 /// Gives the processes of one host to another.
-pub(super) fn take_over(connection: &Connection, from: &str, to: &str) -> Result<Vec<StoredCheckpoint>> {
-    let mut statement = connection
-        .prepare_cached(&format!("{RUNNING} WHERE running.host = ?1 ORDER BY running.started_at, running.id"))?;
-    let taken = rows(&mut statement, [from], checkpoint)?;
-    connection.execute("UPDATE running SET host = ?2 WHERE host = ?1", [from, to])?;
+pub(super) fn take_over(connection: &Connection, from: &str, to: &str, which: Taken) -> Result<Vec<StoredCheckpoint>> {
+    let all = which == Taken::All;
+    let mut statement = connection.prepare_cached(&format!(
+        "{RUNNING} WHERE running.host = ?1 AND (?2 OR NOT running.persist) ORDER BY running.started_at, running.id"
+    ))?;
+    let taken = rows(&mut statement, params![from, all], checkpoint)?;
+    connection
+        .execute("UPDATE running SET host = ?2 WHERE host = ?1 AND (?3 OR NOT persist)", params![from, to, all])?;
     Ok(taken)
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::{Place, checkpoint, claims, host, id, names, new, receipt, undecided};
+use crate::checkpoint::{Checkpoint, StoredCheckpoint};
 use crate::event::Scope;
 use crate::limits::{ATTEMPTS_MAX, LEASE, SETTLED_AGE};
 
@@ -35,6 +36,20 @@ async fn a_host_that_lives_keeps_its_processes_and_claims() {
     assert!(b.claim(Scope::All, 1).await.unwrap().is_empty());
     // A host never takes over from itself, whatever is said of it.
     assert!(a.abandoned(|host| host.marker == "b").await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_persists_can_be_left_for_another_host() {
+    let place = Place::new();
+    let a = place.open("a");
+    a.started(checkpoint(1, &place)).await.unwrap();
+    a.started(Checkpoint { persist: true, ..checkpoint(2, &place) }).await.unwrap();
+    let (b, c) = (place.open("b"), place.open("c"));
+    let ids = |taken: Vec<StoredCheckpoint>| taken.into_iter().map(|taken| taken.id).collect::<Vec<_>>();
+    assert_eq!(ids(b.abandoned_but_persistent(|host| host.marker != "a").await.unwrap()), [id(1)]);
+    assert!(b.abandoned_but_persistent(|host| host.marker != "a").await.unwrap().is_empty());
+    // The host is known to be over, and nobody is asked again.
+    assert_eq!(ids(c.abandoned(|_| true).await.unwrap()), [id(2)]);
 }
 
 #[tokio::test]

@@ -13,17 +13,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use hermes_fakes::policy::Fake;
 use hermes_home::home::{Home, LocateArgs};
-use hermes_model::config::TransformsSee;
 use hermes_model::context::{Context, Surface};
 use hermes_model::event::EventKind;
 use hermes_model::id::{Owner, ProcessId};
-use hermes_model::report::{PolicyReport, Withheld};
+use hermes_model::report::PolicyReport;
 use hermes_model::status::Status;
 use hermes_output::captured::Captured;
 use hermes_output::event::Event;
 use hermes_output::exact::ExactValues;
-use hermes_output::policy::{Findings, Policy, Transformed, Window};
 use hermes_output::reveal::reveal_text;
 use hermes_output::visible::Visible;
 
@@ -107,50 +106,8 @@ fn host(marker: &str) -> HostIdentity {
     }
 }
 
-/// Masks nothing.
-struct Clear;
-
-impl Policy for Clear {
-    fn generation(&self) -> u64 {
-        3
-    }
-
-    fn fingerprint(&self) -> u64 {
-        3
-    }
-
-    fn transforms_see(&self) -> TransformsSee {
-        TransformsSee::Masked
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn redact(&self, _: &Context, window: &Window<'_>) -> Result<Findings, Withheld> {
-        let all = window.text.len();
-        Ok(Findings { spans: Vec::new(), show_until: all, need_from: all })
-    }
-
-    fn redactor_digests(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn transforms(&self) -> usize {
-        0
-    }
-
-    fn transform_name(&self, _: usize) -> &str {
-        "none"
-    }
-
-    fn transform(&self, _: usize, _: &Context, _: &str) -> Result<Transformed, String> {
-        Err("there is none".into())
-    }
-}
-
 fn visible(text: &str) -> Visible {
-    reveal_text(&Clear, &Context::new(Surface::Completion), text, &ExactValues::default()).text
+    reveal_text(&Fake::nothing(), &Context::new(Surface::Completion), text, &ExactValues::default()).text
 }
 
 /// What was read, as text.

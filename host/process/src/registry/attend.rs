@@ -39,6 +39,12 @@ const TRY_AGAIN: Duration = Duration::from_secs(5);
 /// Why nothing is known of the end of a process that another host started.
 pub(crate) const LOST: &str = "its host ended before it did, so nobody took its exit status";
 
+/// Why nothing is known of the end of one that its host should have taken with it.
+const ENDED_LATE: &str = "its host was killed, and it was ended after it, so nobody took its exit status";
+/// How long the supervisor of a host that was killed has for its work: its grace and what follows. Two that end the same
+/// process would tell it twice.
+pub(crate) const SUPERVISOR_TIME: Duration = Duration::from_secs(4);
+
 /// What a process says while it runs.
 pub(crate) struct Along {
     pub(crate) chunks: mpsc::Receiver<Chunk>,
@@ -81,6 +87,22 @@ async fn of_another_host(registry: Registry, entry: Arc<Entry>, adopted: Adopted
     let status = match entry.stage() {
         Stage::Finalizing(status) => status,
         _ => Status::Lost(LOST.to_owned()),
+    };
+    finish(&registry, &entry, status, entry.duration(), SystemTime::now()).await;
+}
+
+/// Ends what the death of its host should have ended, where nobody else does, and tells that it is lost.
+pub(crate) async fn end_left(registry: Registry, entry: Arc<Entry>, adopted: Adopted) {
+    if !adopted.gone_within(SUPERVISOR_TIME).await {
+        let verdict = adopted.stop(registry.shared().settings.term_grace).await;
+        if !verdict.is_complete() {
+            entry.set(Stage::Unended(verdict.survivors));
+            adopted.left().await;
+        }
+    }
+    let status = match entry.stage() {
+        Stage::Finalizing(status) => status,
+        _ => Status::Lost(ENDED_LATE.to_owned()),
     };
     finish(&registry, &entry, status, entry.duration(), SystemTime::now()).await;
 }

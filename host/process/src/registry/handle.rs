@@ -54,6 +54,11 @@ pub struct Settings {
     pub mode: BackgroundNotifications,
     /// Whether the host is a service of systemd, whose commands get scopes of their own.
     pub supervised: bool,
+    /// Whether what was started to persist is taken over from hosts that are gone. A host that lives only as long as its
+    /// client must not: it would end at its own end what somebody else left on purpose.
+    pub adopt: bool,
+    /// How whoever asks this host reads all of a log, up to its id, such as `hermes logs`.
+    pub log_by: &'static str,
 }
 
 /// Who asks: an owner sees and ends what is its own; a person at this host's command line, everything.
@@ -125,7 +130,7 @@ impl Registry {
     /// The registry of a host. Call it inside the runtime in which everything is to run.
     pub fn start(host: Host, ledger: Ledger, in_force: Arc<dyn InForce>, settings: Settings) -> Self {
         let began = Instant::now();
-        let eyes = Eyes::new(in_force);
+        let eyes = Eyes::new(in_force, settings.log_by);
         let bus = Bus::new(ledger.clone(), eyes.clone(), settings.mode);
         let scopes = Scopes::new(
             Programs::new(host.clone()),

@@ -26,6 +26,7 @@ const REMEMBERED: usize = 32 << 20;
 pub(crate) struct Eyes {
     in_force: Arc<dyn InForce>,
     memory: Arc<Memory>,
+    log_by: &'static str,
 }
 
 /// A short text that may be shown.
@@ -35,8 +36,8 @@ pub(crate) struct Short {
 }
 
 impl Eyes {
-    pub(crate) fn new(in_force: Arc<dyn InForce>) -> Self {
-        Self { in_force, memory: Arc::new(Memory::new(REMEMBERED)) }
+    pub(crate) fn new(in_force: Arc<dyn InForce>, log_by: &'static str) -> Self {
+        Self { in_force, memory: Arc::new(Memory::new(REMEMBERED)), log_by }
     }
 
     pub(crate) fn in_force(&self) -> &Arc<dyn InForce> {
@@ -45,7 +46,7 @@ impl Eyes {
 
     /// What it printed, as a reply: summarised by the transforms, and cut.
     pub(crate) async fn view(&self, entry: &Arc<Entry>, surface: Surface, reply_bytes: usize) -> Revealed {
-        let limits = Limits { reply_bytes, rest: Some(format!("hermes logs {}", entry.id)) };
+        let limits = Limits { reply_bytes, rest: Some(format!("{} {}", self.log_by, entry.id)) };
         self.look(entry, surface, move |eyes, policy, context, captured, exact| {
             eyes.memory.reveal(policy, context, captured, exact, &limits)
         })

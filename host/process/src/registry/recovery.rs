@@ -2,8 +2,8 @@
 //!
 //! It must never invent an exit, signal a number that is somebody else's, or tell the same loss twice.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use hermes_ledger::checkpoint::StoredCheckpoint;
@@ -12,6 +12,8 @@ use hermes_ledger::problem::LedgerError;
 use hermes_model::context::{Context, Surface};
 use hermes_model::status::Status;
 use hermes_output::captured::Captured;
+use hermes_supervisor::ending;
+use tokio::task::JoinHandle;
 
 use super::attend::{self, LOST};
 use super::entry::{Body, Entry, Parts, Wishes};
@@ -28,7 +30,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(30);
 /// What came of the processes of hosts that are gone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// They run, and are this host's now.
+    /// They run, and are this host's now: to be kept if they persist, and to be ended if not.
     pub running: usize,
     /// They are gone, or their number is somebody else's.
     pub lost: usize,
@@ -48,21 +50,67 @@ pub fn is_alive(host: &HostIdentity) -> bool {
             .is_some_and(|stat| stat.identity.start_ticks == host.start_ticks && stat.is_alive())
 }
 
+/// Ends whoever carries the marker of a host that was killed, where its supervisor did not: both may have been killed at
+/// once, or the host before it wrote down what it started.
+async fn sweep(dead: Vec<HostIdentity>, ends: Vec<JoinHandle<()>>, grace: Duration) {
+    let Ok(here) = host::place() else { return };
+    let of_here = |host: &HostIdentity| here.boot_id == host.boot_id && here.pid_namespace == host.pid_namespace;
+    let dead: Vec<HostIdentity> = dead.into_iter().filter(of_here).collect();
+    if dead.is_empty() {
+        return;
+    }
+    tokio::time::sleep(attend::SUPERVISOR_TIME).await;
+    // One that is known by its id is ended by that; nobody is told twice.
+    for end in ends {
+        if let Err(error) = end.await {
+            tracing::error!(%error, "ending what a host left broke down");
+        }
+    }
+    let swept = super::look::blocking(move || {
+        dead.iter().map(|host| ending::end_marked(&host.marker, host.start_ticks, grace).signalled).sum::<usize>()
+    });
+    let swept = swept.await;
+    if swept > 0 {
+        tracing::warn!(swept, "processes of a host that was killed were found and ended");
+    }
+}
+
 impl Registry {
-    /// Takes over what hosts left that are gone.
+    /// Takes over what hosts left that are gone: what persists, if this host adopts it. Whatever should have ended with
+    /// its host and has not is being ended when this returns.
     ///
     /// # Errors
     /// The ledger cannot be written. Nothing was taken over then.
     pub async fn recover(&self) -> Result<Recovered, LedgerError> {
-        let left = self.shared().ledger.abandoned(is_alive).await?;
+        let dead: Arc<Mutex<Vec<HostIdentity>>> = Arc::default();
+        let lives = {
+            let dead = Arc::clone(&dead);
+            move |host: &HostIdentity| {
+                let lives = is_alive(host);
+                if !lives {
+                    dead.lock().unwrap_or_else(PoisonError::into_inner).push(host.clone());
+                }
+                lives
+            }
+        };
+        let ledger = &self.shared().ledger;
+        let adopt = self.shared().settings.adopt;
+        let left = if adopt { ledger.abandoned(lives).await } else { ledger.abandoned_but_persistent(lives).await }?;
+        let dead = std::mem::take(&mut *dead.lock().unwrap_or_else(PoisonError::into_inner));
         let mut recovered = Recovered::default();
+        let mut ends = Vec::new();
         for checkpoint in left {
             match self.fate(&checkpoint).await {
                 Some(adopted) => {
                     recovered.running += 1;
-                    let entry = self.entry_of(checkpoint, Body::Adopted(adopted)).await;
+                    let persists = checkpoint.persist;
+                    let entry = self.entry_of(checkpoint, Body::Adopted(adopted.clone())).await;
                     self.enter(Arc::clone(&entry));
-                    tokio::spawn(attend::attend(self.clone(), entry, None));
+                    if persists {
+                        tokio::spawn(attend::attend(self.clone(), entry, None));
+                    } else {
+                        ends.push(tokio::spawn(attend::end_left(self.clone(), entry, adopted)));
+                    }
                 }
                 None => {
                     recovered.lost += 1;
@@ -70,6 +118,7 @@ impl Registry {
                 }
             }
         }
+        tokio::spawn(sweep(dead, ends, self.shared().settings.term_grace));
         Ok(recovered)
     }
 
