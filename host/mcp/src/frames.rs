@@ -1,17 +1,20 @@
 //! Messages on a stream of bytes: one JSON text a line, of bounded length.
 //!
-//! The arguments of a call never stand in the message itself: they travel beside it, in [`Arguments`], which nothing can
-//! print, so whatever rmcp writes to the log holds none. It must never log a line it read, nor a part of one.
+//! What a client asks with never stands in the message itself: it travels beside it, in [`Params`] and [`Arguments`], which
+//! nothing can print, so whatever rmcp writes to the log holds none. It must never log a line it read, nor a part of one.
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomRequest, ErrorData, JsonObject, JsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ClientResult, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, GetMeta, JsonObject, JsonRpcMessage, RequestId, RequestMetaObject,
 };
 use rmcp::service::{RoleClient, RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -23,13 +26,21 @@ pub(crate) const REQUEST_MAX: usize = 16 << 20;
 /// text and as structure, with room for escapes.
 pub(crate) const ANSWER_MAX: usize = 256 << 20;
 
-/// The arguments of a call, raw: no `Debug`, no `Display`.
+/// How long a client may read nothing while something is written to it: longer than any pause of a program that lives, and
+/// soon enough that what waits for it does not pile up.
+const STALLED: Duration = Duration::from_secs(30);
+
+/// The arguments of a call on their way to a host, raw: no `Debug`, no `Display`.
 #[derive(Clone)]
 pub(crate) struct Arguments(pub(crate) JsonObject);
 
+/// The params of a request as a client sent them, raw: no `Debug`, no `Display`.
+#[derive(Clone)]
+pub(crate) struct Params(pub(crate) JsonObject);
+
 /// What came of reading.
 #[derive(Debug, PartialEq, Eq)]
-enum Line {
+pub(crate) enum Line {
     /// A whole line is in the buffer, its end included.
     Whole,
     /// It is longer than it may be.
@@ -38,20 +49,21 @@ enum Line {
     Gone,
 }
 
-struct Lines<R, W> {
+/// Reads and writes lines of bounded length.
+pub(crate) struct Lines<R, W> {
     read: BufReader<R>,
-    line: Vec<u8>,
+    pub(crate) line: Vec<u8>,
     max: usize,
     write: Arc<Mutex<Option<W>>>,
 }
 
 impl<R: AsyncRead + Unpin + 'static, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
-    fn new(read: R, write: W, max: usize) -> Self {
+    pub(crate) fn new(read: R, write: W, max: usize) -> Self {
         Self { read: BufReader::new(read), line: Vec::new(), max, write: Arc::new(Mutex::new(Some(write))) }
     }
 
     /// Reads up to the end of the line. May be dropped and called again: nothing that was read is lost.
-    async fn line(&mut self) -> Line {
+    pub(crate) async fn line(&mut self) -> Line {
         loop {
             let Ok(available) = self.read.fill_buf().await else { return Line::Gone };
             if available.is_empty() {
@@ -75,16 +87,12 @@ impl<R: AsyncRead + Unpin + 'static, W: AsyncWrite + Unpin + Send + 'static> Lin
         message: &M,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static + use<R, W, M> {
         let write = Arc::clone(&self.write);
-        let bytes = serde_json::to_vec(message).map(|mut bytes| {
-            bytes.push(b'\n');
-            bytes
-        });
+        let bytes = line_of(message);
         async move {
             let bytes = bytes?;
             let mut write = write.lock().await;
             let write = write.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-            write.write_all(&bytes).await?;
-            write.flush().await
+            put(write, &bytes, STALLED).await
         }
     }
 
@@ -94,6 +102,31 @@ impl<R: AsyncRead + Unpin + 'static, W: AsyncWrite + Unpin + Send + 'static> Lin
             *write = None;
         }
     }
+}
+
+/// A message as one line. rmcp writes the params of a notification that has none as `null`, which JSON-RPC does not know
+/// and strict clients refuse: they are left out.
+fn line_of(message: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    const NO_PARAMS: &[u8] = br#","params":null}"#;
+    let mut bytes = serde_json::to_vec(message)?;
+    if bytes.ends_with(NO_PARAMS) {
+        bytes.truncate(bytes.len() - NO_PARAMS.len());
+        bytes.push(b'}');
+    }
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Writes all of it, as long as the other end takes some of it from time to time.
+async fn put<W: AsyncWrite + Unpin>(write: &mut W, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
+    let stalled = |_| io::Error::from(io::ErrorKind::TimedOut);
+    while !bytes.is_empty() {
+        match tokio::time::timeout(patience, write.write(bytes)).await.map_err(stalled)?? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            taken => bytes = &bytes[taken..],
+        }
+    }
+    tokio::time::timeout(patience, write.flush()).await.map_err(stalled)?
 }
 
 /// The host's end of a connection.
@@ -122,19 +155,19 @@ impl<R: AsyncRead + Unpin + 'static, W: AsyncWrite + Unpin + Send + 'static> Ser
                 }
             }
             let line = std::mem::take(&mut self.lines.line);
-            if line.trim_ascii().is_empty() {
+            let text = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line);
+            if text.trim_ascii().is_empty() {
                 continue;
             }
-            match serde_json::from_slice(&line) {
-                Ok(message) => {
-                    if let Some(message) = served(message) {
-                        return Some(message);
+            match serde_json::from_slice(text).ok().and_then(served) {
+                Some(Served::Message(message)) => return Some(*message),
+                Some(Served::Nothing) => {}
+                // One bad line is no reason to end everything the client has running.
+                None => {
+                    tracing::warn!(bytes = line.len(), "a client sent a line that is no message");
+                    if !refuse(Arc::clone(&self.lines.write)).await {
+                        return None;
                     }
-                }
-                Err(_) => {
-                    tracing::warn!(bytes = line.len(), "a client does not speak the protocol and is cut off");
-                    self.last_words(ErrorData::parse_error("this is no JSON-RPC message", None)).await;
-                    return None;
                 }
             }
         }
@@ -148,44 +181,101 @@ impl<R: AsyncRead + Unpin + 'static, W: AsyncWrite + Unpin + Send + 'static> Ser
     }
 }
 
-/// How long a client that broke the protocol may take to read that it did.
-const LAST_WORDS: std::time::Duration = std::time::Duration::from_millis(200);
+/// What some programs write in front of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// The answer to a line that is no message: rmcp would leave out the id, which JSON-RPC wants as `null` then.
+const NO_MESSAGE: &str =
+    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"this is no JSON-RPC message\"}}\n";
 
-/// A message as it is handed on: without the arguments of a call, and without what hermes does not serve. None: nothing
-/// is to be done about it.
-fn served(message: ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
-    match message {
-        JsonRpcMessage::Request(mut request) => {
-            request.request = match request.request {
-                ClientRequest::CallToolRequest(mut call) => {
-                    let arguments = call.params.arguments.take().unwrap_or_default();
-                    (call.params.input_responses, call.params.request_state) = (None, None);
-                    call.extensions.insert(Arguments(arguments));
-                    ClientRequest::CallToolRequest(call)
+/// Answers a line that is no message. False: the client does not read.
+async fn refuse<W: AsyncWrite + Unpin>(write: Arc<Mutex<Option<W>>>) -> bool {
+    let mut write = write.lock().await;
+    let Some(write) = write.as_mut() else { return false };
+    put(write, NO_MESSAGE.as_bytes(), STALLED).await.is_ok()
+}
+
+/// How long a client that broke the protocol may take to read that it did.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
+/// What becomes of a line.
+enum Served {
+    /// It is handed on.
+    Message(Box<ClientJsonRpcMessage>),
+    /// Nothing is to be done about it.
+    Nothing,
+}
+
+/// A message as it is handed on: what it is about travels beside it. None: it is none.
+fn served(value: Value) -> Option<Served> {
+    let Value::Object(mut object) = value else { return None };
+    let method = object.get("method").and_then(Value::as_str).map(str::to_owned);
+    let message = match (method, object.contains_key("id")) {
+        (Some(method), true) => asked(&method, object)?,
+        (Some(method), false) => return told(&method, object),
+        // The answer to something this host asked: only what was decided is of interest, and a code.
+        (None, _) => {
+            let id = serde_json::from_value::<RequestId>(object.remove("id")?).ok()?;
+            match (object.remove("result"), object.remove("error")) {
+                (Some(result), _) => {
+                    let action =
+                        result.get("action").and_then(Value::as_str).filter(|action| DECISIONS.contains(action));
+                    let result = CustomResult::new(json!({"action": action}));
+                    JsonRpcMessage::response(ClientResult::CustomResult(result), id)
                 }
-                request @ (ClientRequest::PingRequest(_)
-                | ClientRequest::InitializeRequest(_)
-                | ClientRequest::DiscoverRequest(_)
-                | ClientRequest::ListToolsRequest(_)) => request,
-                other => {
-                    let method =
-                        other.method().chars().filter(|c| !c.is_control()).take(METHOD_SHOWN).collect::<String>();
-                    ClientRequest::CustomRequest(CustomRequest::new(method, None))
+                (None, Some(error)) => {
+                    let code = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
+                    let code = code.map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
+                    JsonRpcMessage::error(ErrorData::new(code, "the client refused", None), Some(id))
                 }
-            };
-            Some(JsonRpcMessage::Request(request))
-        }
-        JsonRpcMessage::Notification(mut notification) => match &mut notification.notification {
-            ClientNotification::CancelledNotification(cancelled) => {
-                cancelled.params.reason = None;
-                Some(JsonRpcMessage::Notification(notification))
+                (None, None) => return None,
             }
-            ClientNotification::InitializedNotification(_) => Some(JsonRpcMessage::Notification(notification)),
-            _ => None,
-        },
-        // A host asks its clients nothing.
-        JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => None,
+        }
+    };
+    Some(Served::Message(Box::new(message)))
+}
+
+/// What a person may answer to a question (the actions of an elicitation).
+const DECISIONS: [&str; 3] = ["accept", "decline", "cancel"];
+/// The requests that rmcp serves itself: the handshake and signs of life. They hold nothing of a person's.
+const HANDSHAKES: [&str; 3] = ["initialize", "ping", "server/discover"];
+
+fn asked(method: &str, mut object: Map<String, Value>) -> Option<ClientJsonRpcMessage> {
+    if HANDSHAKES.contains(&method) {
+        return serde_json::from_value(Value::Object(object)).ok();
     }
+    let id = serde_json::from_value::<RequestId>(object.remove("id")?).ok()?;
+    let params = match object.remove("params") {
+        Some(Value::Object(params)) => params,
+        None | Some(Value::Null) => Map::new(),
+        Some(_) => return None,
+    };
+    let shown = method.chars().filter(|c| !c.is_control()).take(METHOD_SHOWN).collect::<String>();
+    let mut request = CustomRequest::new(shown, None);
+    *request.get_meta_mut() = meta_of(&params);
+    request.extensions.insert(Params(params));
+    Some(JsonRpcMessage::request(ClientRequest::CustomRequest(request), id))
+}
+
+/// What the protocol itself needs of `_meta`.
+fn meta_of(params: &Map<String, Value>) -> RequestMetaObject {
+    let mut meta = params.get("_meta").and_then(Value::as_object).cloned().unwrap_or_default();
+    meta.retain(|key, _| key.starts_with("io.modelcontextprotocol/"));
+    serde_json::from_value(Value::Object(meta)).unwrap_or_default()
+}
+
+fn told(method: &str, object: Map<String, Value>) -> Option<Served> {
+    if !["notifications/cancelled", "notifications/initialized"].contains(&method) {
+        return Some(Served::Nothing);
+    }
+    let mut message = serde_json::from_value::<ClientJsonRpcMessage>(Value::Object(object)).ok()?;
+    if let JsonRpcMessage::Notification(notification) = &mut message {
+        match &mut notification.notification {
+            ClientNotification::CancelledNotification(cancelled) => cancelled.params.reason = None,
+            ClientNotification::InitializedNotification(_) => {}
+            _ => return Some(Served::Nothing),
+        }
+    }
+    Some(Served::Message(Box::new(message)))
 }
 
 /// How much is quoted of the name of a method that does not exist, in characters.
@@ -202,7 +292,15 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.lines.send(&message)
+        let (sent, gone) = (self.lines.send(&message), self.gone.clone());
+        async move {
+            let sent = sent.await;
+            // Who does not read what is written is as good as gone.
+            if sent.is_err() {
+                gone.cancel();
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -276,34 +374,73 @@ mod tests {
 
     use super::*;
 
-    fn parsed(value: serde_json::Value) -> Option<ClientJsonRpcMessage> {
-        served(serde_json::from_value(value).unwrap())
+    fn parsed(value: Value) -> Option<ClientJsonRpcMessage> {
+        match served(value) {
+            Some(Served::Message(message)) => Some(*message),
+            Some(Served::Nothing) => None,
+            None => panic!("no message"),
+        }
     }
 
     #[test]
-    fn the_arguments_of_a_call_are_nowhere_in_what_can_be_logged() {
-        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
-            "params": {"name": "terminal", "arguments": {"command": "echo hunter2"}, "requestState": "hunter2"}});
-        let message = parsed(call).unwrap();
-        assert!(!format!("{message:?}").contains("hunter2"));
-        let JsonRpcMessage::Request(request) = message else { panic!("a request") };
-        let ClientRequest::CallToolRequest(mut call) = request.request else { panic!("a call") };
-        assert_eq!(call.extensions.remove::<Arguments>().unwrap().0["command"], "echo hunter2");
-    }
-
-    #[test]
-    fn what_is_not_served_is_handed_on_without_its_text() {
-        for method in ["prompts/get", "resources/read", "no/such/method"] {
-            let params = json!({"name": "hunter2", "uri": "hunter2:hunter2", "x": "hunter2"});
+    fn what_is_asked_with_is_nowhere_in_what_can_be_logged() {
+        for method in ["tools/call", "prompts/get", "resources/read", "completion/complete", "no/such/method"] {
+            let params = json!({"name": "hunter2", "uri": "hunter2:hunter2", "arguments": {"command": "echo hunter2"},
+                "_meta": {"x": "hunter2", "progressToken": "hunter2"}});
             let message = parsed(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).unwrap();
             let shown = format!("{message:?}");
             assert!(shown.contains(method) && !shown.contains("hunter2"), "{shown}");
+            let JsonRpcMessage::Request(request) = message else { panic!("a request") };
+            let ClientRequest::CustomRequest(mut request) = request.request else { panic!("handed on as it came") };
+            assert_eq!(Value::Object(request.extensions.remove::<Params>().unwrap().0), params);
         }
+    }
+
+    #[test]
+    fn of_what_is_told_only_what_hermes_serves_is_handed_on() {
         let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": {"requestId": 1, "reason": "hunter2"}});
         assert!(!format!("{:?}", parsed(cancelled).unwrap()).contains("hunter2"));
         let other = json!({"jsonrpc": "2.0", "method": "notifications/other", "params": {"x": "hunter2"}});
         assert!(parsed(other).is_none());
+    }
+
+    #[test]
+    fn of_an_answer_to_a_question_the_decision_is_handed_on_and_nothing_else() {
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": {"x": "hunter2"}}});
+        let shown = format!("{:?}", parsed(answer).unwrap());
+        assert!(shown.contains("accept") && !shown.contains("hunter2"), "{shown}");
+        let refused = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "hunter2"}});
+        let shown = format!("{:?}", parsed(refused).unwrap());
+        assert!(shown.contains("-32601") && !shown.contains("hunter2"), "{shown}");
+    }
+
+    #[test]
+    fn what_is_no_message_is_none() {
+        for odd in [
+            json!([]),
+            json!({}),
+            json!({"id": 1}),
+            json!({"id": {}, "method": "tools/list"}),
+            json!({"id": 1, "method": "tools/list", "params": 5}),
+        ] {
+            assert!(served(odd.clone()).is_none(), "{odd}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_nothing_is_given_up_and_one_that_reads_slowly_is_not() {
+        let (mut ours, _theirs) = duplex(16);
+        let error = put(&mut ours, &[0; 100], Duration::from_millis(20)).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let (mut ours, mut theirs) = duplex(16);
+        let read = tokio::spawn(async move {
+            let mut bytes = Vec::new();
+            theirs.read_to_end(&mut bytes).await.map(|_| bytes.len())
+        });
+        put(&mut ours, &[0; 100], STALLED).await.unwrap();
+        drop(ours);
+        assert_eq!(read.await.unwrap().unwrap(), 100);
     }
 
     #[tokio::test]

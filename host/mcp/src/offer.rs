@@ -9,6 +9,8 @@ use hermes_output::policy::InForce;
 use hermes_process::order::Orders;
 use hermes_process::registry::handle::Registry;
 
+use crate::gateway::handle::Gateway;
+
 /// How long somebody may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
@@ -47,4 +49,6 @@ pub struct Offer {
     pub patience: Patience,
     /// Who this host is.
     pub about: About,
+    /// Its servers, for agents.
+    pub gateway: Gateway,
 }

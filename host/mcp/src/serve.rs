@@ -2,10 +2,12 @@
 //!
 //! It must never let in another user, and never let one session harm another.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use hermes_model::id::Owner;
 use rmcp::service::serve_server_with_ct;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{UnixListener, UnixStream};
@@ -35,12 +37,40 @@ const AGAIN: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug, Default)]
 pub struct Clients {
     count: watch::Sender<usize>,
+    /// How many sessions each agent has.
+    agents: Arc<Mutex<BTreeMap<Owner, usize>>>,
 }
 
 impl Clients {
     /// How many there are now.
     pub fn count(&self) -> usize {
         *self.count.borrow()
+    }
+
+    /// How many sessions of agents there are.
+    pub fn agents(&self) -> usize {
+        self.by_owner().values().sum()
+    }
+
+    fn by_owner(&self) -> MutexGuard<'_, BTreeMap<Owner, usize>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a session of an agent.
+    pub(crate) fn comes(&self, owner: &Owner) {
+        *self.by_owner().entry(owner.clone()).or_default() += 1;
+    }
+
+    /// A session of an agent ended. True: it was the last one.
+    pub(crate) fn goes(&self, owner: &Owner) -> bool {
+        let mut agents = self.by_owner();
+        let Some(count) = agents.get_mut(owner) else { return true };
+        *count = count.saturating_sub(1);
+        let last = *count == 0;
+        if last {
+            agents.remove(owner);
+        }
+        last
     }
 
     /// Counts one for as long as what is returned lives; none where there are `max` of them.
@@ -70,14 +100,29 @@ pub struct Server {
 }
 
 impl Server {
-    /// Begins to let clients in. Call it inside a runtime.
+    /// Begins to let people in: the command line. Call it inside a runtime.
     ///
     /// # Errors
     /// The runtime cannot watch the socket.
     pub fn start(bound: Bound, offer: Arc<Offer>) -> io::Result<Self> {
-        let (clients, ending) = (Clients::default(), CancellationToken::new());
+        Self::start_for(bound, offer, Clients::default(), || Ok(Asker::Person))
+    }
+
+    /// Begins to let clients in, each as `who` says. `clients` counts them, also those that come another way. Call it
+    /// inside a runtime.
+    ///
+    /// # Errors
+    /// The runtime cannot watch the socket.
+    pub fn start_for(
+        bound: Bound,
+        offer: Arc<Offer>,
+        clients: Clients,
+        who: impl Fn() -> io::Result<Asker> + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        let ending = CancellationToken::new();
         let listener = bound.listener()?;
-        let accepting = tokio::spawn(accept(bound, listener, offer, clients.clone(), ending.clone()));
+        let door = Door { offer, clients: clients.clone(), who: Box::new(who), ending: ending.clone() };
+        let accepting = tokio::spawn(accept(bound, listener, door));
         Ok(Self { clients, ending, accepting })
     }
 
@@ -100,12 +145,37 @@ impl Drop for Server {
     }
 }
 
-async fn accept(bound: Bound, listener: UnixListener, offer: Arc<Offer>, clients: Clients, ending: CancellationToken) {
+/// Who is let in, and to what.
+struct Door {
+    offer: Arc<Offer>,
+    clients: Clients,
+    who: Box<dyn Fn() -> io::Result<Asker> + Send + Sync>,
+    ending: CancellationToken,
+}
+
+impl Door {
+    /// A session for a client that came, if there is room for it.
+    fn let_in(&self) -> Option<(Admitted, Arc<Session>)> {
+        let Some(admitted) = self.clients.admit(SESSIONS_MAX) else {
+            tracing::warn!(max = SESSIONS_MAX, "a client is turned away: there are too many");
+            return None;
+        };
+        match (self.who)() {
+            Ok(asker) => Some((admitted, Session::new(Arc::clone(&self.offer), asker, self.clients.clone()))),
+            Err(error) => {
+                tracing::warn!(%error, "a client is turned away: there are no random numbers for its name");
+                None
+            }
+        }
+    }
+}
+
+async fn accept(bound: Bound, listener: UnixListener, door: Door) {
     let mut sessions = JoinSet::new();
     loop {
         tokio::select! {
             biased;
-            () = ending.cancelled() => break,
+            () = door.ending.cancelled() => break,
             Some(ended) = sessions.join_next(), if !sessions.is_empty() => {
                 if let Err(error) = ended && error.is_panic() {
                     tracing::error!("a session broke down; the others go on");
@@ -116,17 +186,13 @@ async fn accept(bound: Bound, listener: UnixListener, offer: Arc<Offer>, clients
                     if !belongs_to(&stream, socket::own_user()) {
                         continue;
                     }
-                    match clients.admit(SESSIONS_MAX) {
-                        None => tracing::warn!(max = SESSIONS_MAX, "a client is turned away: there are too many"),
-                        Some(admitted) => {
-                            let session = Session::new(Arc::clone(&offer), Asker::Person, clients.clone());
-                            let ending = ending.clone();
-                            sessions.spawn(async move {
-                                let (read, write) = stream.into_split();
-                                converse(session, read, write, ending.cancelled()).await;
-                                drop(admitted);
-                            });
-                        }
+                    if let Some((admitted, session)) = door.let_in() {
+                        let ending = door.ending.clone();
+                        sessions.spawn(async move {
+                            let (read, write) = stream.into_split();
+                            converse(session, read, write, ending.cancelled()).await;
+                            drop(admitted);
+                        });
                     }
                 }
                 Err(error) => {
@@ -166,7 +232,7 @@ where
 {
     let gone = CancellationToken::new();
     let frames = ServerFrames::new(read, write, gone.clone());
-    let over = speak(Speaker(Arc::clone(&session)), frames, gone.clone());
+    let over = speak(Speaker::new(Arc::clone(&session)), frames, gone.clone());
     tokio::pin!(over);
     let left = tokio::select! {
         () = &mut over => true,

@@ -3,14 +3,18 @@
 //! A session that ends gives back every event that did not arrive. It must never believe an agent that names another
 //! owner than its own.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hermes_ledger::event::{Claim, Settled};
 use hermes_ledger::problem::LedgerError;
 use hermes_model::id::Owner;
 use hermes_process::registry::handle::Who;
+use hermes_process::registry::request::Source;
 use tokio::sync::Semaphore;
 
+use crate::hearing::Hearing;
 use crate::offer::Offer;
 use crate::serve::Clients;
 use crate::tools::arguments::Given;
@@ -30,6 +34,33 @@ pub enum Asker {
     Agent(Owner),
 }
 
+impl Asker {
+    /// Who is meant where nobody is named.
+    pub(crate) fn owner(&self) -> Owner {
+        match self {
+            Self::Person => Owner::default(),
+            Self::Agent(owner) => owner.clone(),
+        }
+    }
+}
+
+/// How many digits the owner of a session has that nobody named, in bytes.
+const OWNER_BYTES: usize = 4;
+
+/// An owner for a session of an agent that nobody named: `mcp-` and 8 hexadecimal digits.
+///
+/// # Errors
+/// The system has no random numbers.
+pub fn fresh_owner() -> std::io::Result<Owner> {
+    let mut random = [0; OWNER_BYTES];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+    let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Owner::new(format!("mcp-{digits}")))
+}
+
+/// The number of the next session of this program.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
 /// The fields by which a person says whose processes are meant.
 pub(crate) const WHOSE: [&str; 2] = ["owner", "all"];
 
@@ -40,6 +71,10 @@ pub struct Session {
     pub(crate) followers: Followers,
     pub(crate) calls: Arc<Semaphore>,
     pub(crate) clients: Clients,
+    /// A number no other session of this program has.
+    pub(crate) number: u64,
+    /// What it wants to hear by itself.
+    pub(crate) hearing: Hearing,
     held: Mutex<Held>,
 }
 
@@ -53,9 +88,16 @@ struct Held {
 impl Session {
     /// A session that holds nothing yet. `clients` counts all clients of the host.
     pub fn new(offer: Arc<Offer>, asker: Asker, clients: Clients) -> Arc<Self> {
+        if let Asker::Agent(owner) = &asker {
+            clients.comes(owner);
+            offer.gateway.wake();
+        }
+        let hearing = Hearing::new(&offer.gateway);
         Arc::new(Self {
             offer,
             asker,
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            hearing,
             followers: Followers::default(),
             calls: Arc::new(Semaphore::new(CALLS_MAX)),
             clients,
@@ -147,14 +189,26 @@ impl Session {
         }
     }
 
-    /// Ends the session: what it holds is given back, and nothing is held any more.
+    /// Ends the session: what it holds is given back, and nothing is held any more. The processes of an agent end with its
+    /// last session, but those that were started to persist.
     pub async fn end(&self) {
-        let claims = {
+        let (claims, again) = {
             let mut held = self.held();
-            held.over = true;
-            std::mem::take(&mut held.claims)
+            let again = std::mem::replace(&mut held.over, true);
+            (std::mem::take(&mut held.claims), again)
         };
         self.followers.clear();
         self.give_back(&claims).await;
+        if again {
+            return;
+        }
+        self.hearing.end(&self.offer.gateway).await;
+        self.offer.gateway.store().forget(self.number);
+        self.offer.gateway.counted().await;
+        if let Asker::Agent(owner) = &self.asker
+            && self.clients.goes(owner)
+        {
+            self.offer.registry.kill_all(owner, &BTreeSet::new(), Source::AgentClose).await;
+        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It must never take the place of a host that lives, and never let in or trust another user.
 
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -31,17 +32,24 @@ const CONNECT_PAUSE: Duration = Duration::from_millis(10);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SocketPath {
     folder: PathBuf,
+    name: OsString,
 }
 
 impl SocketPath {
     /// The socket of a home: `host.sock` in its root. The path may be of any length.
     pub fn in_home(root: &Path) -> Self {
-        Self { folder: root.to_owned() }
+        Self { folder: root.to_owned(), name: NAME.into() }
+    }
+
+    /// A socket anywhere. None: the path has no name, as `/`.
+    pub fn at(path: &Path) -> Option<Self> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(Self { folder: folder.to_owned(), name: path.file_name()?.to_owned() })
     }
 
     /// The path, for people.
     pub fn path(&self) -> PathBuf {
-        self.folder.join(NAME)
+        self.folder.join(&self.name)
     }
 
     fn open_folder(&self) -> io::Result<OwnedFd> {
@@ -54,7 +62,7 @@ impl SocketPath {
         if path.as_os_str().as_bytes().len() <= PATH_MAX {
             return path;
         }
-        PathBuf::from(format!("/proc/self/fd/{}/{NAME}", folder.as_raw_fd()))
+        PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd())).join(&self.name)
     }
 }
 
@@ -63,6 +71,7 @@ impl SocketPath {
 pub struct Bound {
     listener: UnixListener,
     folder: OwnedFd,
+    name: OsString,
     mark: (u64, u64),
 }
 
@@ -106,28 +115,43 @@ pub fn bind(at: &SocketPath) -> Result<Bound, BindError> {
         doing: "opening its folder",
         source,
     })?;
-    let address =
-        SocketAddrUnix::new(at.reachable(&folder).as_os_str().as_bytes()).map_err(system("making an address"))?;
-    match rustix::fs::statat(&folder, NAME, AtFlags::SYMLINK_NOFOLLOW) {
+    let address = |at: &SocketPath| {
+        SocketAddrUnix::new(at.reachable(&folder).as_os_str().as_bytes()).map_err(system("making an address"))
+    };
+    match rustix::fs::statat(&folder, &at.name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) != FileType::Socket => {
             return Err(BindError::Occupied { path: at.path() });
         }
-        Ok(_) if is_live(&address).map_err(system("asking who listens"))? => {
+        Ok(_) if is_live(&address(at)?).map_err(system("asking who listens"))? => {
             return Err(BindError::Live { path: at.path() });
         }
-        Ok(_) => rustix::fs::unlinkat(&folder, NAME, AtFlags::empty()).map_err(system("removing an old socket"))?,
-        Err(Errno::NOENT) => {}
+        Ok(_) | Err(Errno::NOENT) => {}
         Err(error) => return Err(system("looking at what is there")(error)),
+    }
+    // Under a name of its own until it listens: whoever finds a socket nobody listens at may take it for one that was left.
+    let mut name = OsString::from(format!(".{}.", std::process::id()));
+    name.push(&at.name);
+    let fresh = SocketPath { folder: at.folder.clone(), name };
+    let remove = |name: &OsString| rustix::fs::unlinkat(&folder, name, AtFlags::empty());
+    match remove(&fresh.name) {
+        Ok(()) | Err(Errno::NOENT) => {}
+        Err(error) => return Err(system("removing an old socket")(error)),
     }
     let socket = socket().map_err(system("making a socket"))?;
     // The file gets the mode of the socket less the umask. Before `listen` nobody can connect, so the mode is right in
     // time whatever the umask took away.
     rustix::fs::fchmod(&socket, PRIVATE).map_err(system("making it private"))?;
-    rustix::net::bind(&socket, &address).map_err(system("binding"))?;
-    rustix::fs::chmodat(&folder, NAME, PRIVATE, AtFlags::empty()).map_err(system("making it private"))?;
-    rustix::net::listen(&socket, BACKLOG).map_err(system("listening"))?;
-    let stat = rustix::fs::statat(&folder, NAME, AtFlags::SYMLINK_NOFOLLOW).map_err(system("looking at it"))?;
-    Ok(Bound { listener: UnixListener::from(socket), folder, mark: mark(&stat) })
+    rustix::net::bind(&socket, &address(&fresh)?).map_err(system("binding"))?;
+    let listened = rustix::fs::chmodat(&folder, &fresh.name, PRIVATE, AtFlags::empty())
+        .and_then(|()| rustix::net::listen(&socket, BACKLOG))
+        .and_then(|()| rustix::fs::renameat(&folder, &fresh.name, &folder, &at.name));
+    if let Err(error) = listened {
+        // What went wrong before is to be said, not this.
+        let _ = remove(&fresh.name);
+        return Err(system("listening")(error));
+    }
+    let stat = rustix::fs::statat(&folder, &at.name, AtFlags::SYMLINK_NOFOLLOW).map_err(system("looking at it"))?;
+    Ok(Bound { listener: UnixListener::from(socket), folder, name: at.name.clone(), mark: mark(&stat) })
 }
 
 fn mark(stat: &Stat) -> (u64, u64) {
@@ -164,10 +188,10 @@ impl Bound {
 impl Drop for Bound {
     fn drop(&mut self) {
         // Only its own: another host may have taken the place of a file that somebody removed.
-        let ours = rustix::fs::statat(&self.folder, NAME, AtFlags::SYMLINK_NOFOLLOW)
+        let ours = rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW)
             .is_ok_and(|stat| mark(&stat) == self.mark);
         if ours {
-            let _ = rustix::fs::unlinkat(&self.folder, NAME, AtFlags::empty());
+            let _ = rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
         }
     }
 }

@@ -3,35 +3,12 @@
 
 mod support;
 
-use std::io;
-use std::sync::{Arc, Mutex};
-
+use hermes_fakes::log::Logged;
 use serde_json::json;
 use support::{House, LONG, call, process, terminal};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tracing_subscriber::filter::LevelFilter;
-
-/// Everything that was logged.
-#[derive(Clone, Default)]
-struct Logged(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Logged {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Logged {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().unwrap()).into_owned()
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_that_a_client_asks_or_a_command_prints_is_logged_as_it_was() {

@@ -384,17 +384,21 @@ async fn rest(stream: &mut UnixStream) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_is_none_ends_its_session_and_no_other() {
+async fn a_line_that_is_no_message_is_answered_and_the_session_goes_on() {
     let house = House::new();
-    let other = house.client().await;
-    for garbage in ["garbage\n", "{\"jsonrpc\":\"2.0\"}\n", "[1,2]\n", "\u{0}\n"] {
-        let mut stream = raw(&house).await;
-        stream.write_all(format!("{HELLO}\n{garbage}").as_bytes()).await.unwrap();
-        let said = rest(&mut stream).await;
-        assert!(said.contains("\"serverInfo\"") && said.contains("-32700"), "{garbage:?}: {said}");
+    let mut stream = raw(&house).await;
+    let ping = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+    for garbage in ["garbage", "{\"jsonrpc\":\"2.0\"}", "[1,2]", "\u{0}"] {
+        stream.write_all(format!("{garbage}\n").as_bytes()).await.unwrap();
     }
-    wait_until("they are gone", || house.server.clients() == 1).await;
-    process(&other, json!({"action": "status"})).await;
+    // What some editors write in front of a text is no part of the message.
+    stream.write_all(format!("\u{feff}{HELLO}\n{ping}\n").as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let said = rest(&mut stream).await;
+    let refused = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"#;
+    assert_eq!(said.lines().filter(|line| line.starts_with(refused)).count(), 4, "{said}");
+    assert!(said.contains("\"serverInfo\"") && said.contains(r#""id":7"#), "{said}");
+    wait_until("it is gone", || house.server.clients() == 0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,14 +3,17 @@
 //! Every answer is a document of texts that have been through the policy. It must never quote a value of an argument.
 //!
 //! - [`schema`]: what a model reads of them. [`arguments`]: reading what it sends. [`trouble`]: what it gets instead.
-//! - [`terminal`], [`process`], [`events`], [`follow`]: what they do. `said`: what hermes says itself, through the policy.
+//! - [`terminal`], [`process`], [`events`], [`follow`]: what they do. `servers`: a third one, for the command line only.
+//!   `readable`: an answer as a model reads it. `said`: what hermes says itself, through the policy.
 
 pub(crate) mod arguments;
 mod events;
 pub(crate) mod follow;
 mod process;
+pub(crate) mod readable;
 mod said;
 pub mod schema;
+mod servers;
 mod terminal;
 pub mod trouble;
 
@@ -29,6 +32,12 @@ pub const TERMINAL: &str = "terminal";
 /// The tool for what was started.
 pub const PROCESS: &str = "process";
 
+/// How an agent reads all of a log, up to its id.
+pub const LOG_BY: &str = "the tool 'process' with action 'log' and id";
+
+/// The tool of the command line for the servers of this host. It is listed to nobody.
+pub const SERVERS: &str = "servers";
+
 /// Carries out a call. It is never dropped before it returns, so that nothing is torn; `cancelled` ends every wait.
 pub(crate) async fn call(
     session: Arc<Session>,
@@ -39,6 +48,7 @@ pub(crate) async fn call(
     let ears = Ears::of(&session.offer.in_force, &arguments);
     let answer = match tool {
         TERMINAL => terminal::call(&session, arguments, &cancelled).await,
+        SERVERS => servers::call(&session, arguments).await,
         _ => process::call(&session, arguments, &cancelled).await,
     };
     ears.hear(answer).await

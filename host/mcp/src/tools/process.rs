@@ -15,8 +15,10 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::arguments::Given;
-use super::trouble::Trouble;
+use super::trouble::{Code, Trouble};
 use super::{PROCESS, document, events, follow};
+use crate::gateway::store::{self, Store};
+use crate::gateway::uris;
 use crate::session::{Asker, Session, WHOSE};
 
 /// What can be asked of the tool, with the fields that mean something for it beside those that say whose process it is.
@@ -71,8 +73,11 @@ pub(super) async fn call(
         "list" => Ok(json!({"processes": document(registry.list(&who).await)?})),
         "poll" => poll(registry, &who, given.needed("id", action)?).await,
         "log" => {
-            let lines = Lines { offset: given.number("offset")?, limit: given.positive("limit")? };
-            document(registry.log(&who, given.needed("id", action)?, lines).await?)
+            let (id, lines) = (
+                given.needed("id", action)?,
+                Lines { offset: given.number("offset")?, limit: given.positive("limit")? },
+            );
+            if Store::is_id(id) { result(session, id, lines) } else { document(registry.log(&who, id, lines).await?) }
         }
         "wait" => wait(session, &who, &given, cancelled).await,
         "kill" => document(registry.kill(&who, given.needed("id", action)?, Source::Kill).await?),
@@ -117,6 +122,23 @@ fn past(log: Log) -> Value {
         "ended_at": null, "uptime_ms": null, "status": log.status, "exit_code": log.exit_code,
         "output_bytes": log.output_bytes, "preview": log.output, "watch": [], "notify": null, "heartbeat_ms": null,
         "persist": null, "detached": null, "survivors": [],
+    })
+}
+
+/// Lines of a result of a server that was too long for its answer.
+fn result(session: &Session, id: &str, Lines { offset, limit }: Lines) -> Result<Value, Trouble> {
+    let gateway = &session.offer.gateway;
+    let gone = || {
+        Trouble::new(
+            Code::NotFound,
+            "there is no such result: it was another session's, or newer ones took its place; call the tool again, and ask \
+             for less at a time",
+        )
+    };
+    let stored = gateway.store().find(&session.asker.owner(), id).ok_or_else(gone)?;
+    store::page(&stored, offset, limit, gateway.reply_bytes()).ok_or_else(|| {
+        let uri = uris::of_result(id);
+        Trouble::new(Code::Refused, format!("this result is no text: read the resource {uri}"))
     })
 }
 

@@ -18,7 +18,7 @@ end is an event, with 'watch' a text it prints, with 'heartbeat_ms' that it stil
 ('action': 'events'). pty, notify, watch, heartbeat_ms, persist and stdin need 'background': true.";
 
 const PROCESS_SAYS: &str = "Ask about commands started with 'terminal'. 'list': all of them; 'poll': one; 'log': lines of \
-its output, the last 200 unless 'offset' and 'limit' say which; 'wait': until it ends; 'kill': end it with everything it \
+its output, the last 200 unless 'offset' and 'limit' say which (also of a result that was cut, by its id 'res_...'); 'wait': until it ends; 'kill': end it with everything it \
 started; 'kill_all': end all of yours; 'send': give it 'data', with 'enter' a newline behind it, with 'eof' the end of \
 its input; 'follow': its log as it grows, the first time by 'id' and then by the 'cursor' of the last answer; \
 'unfollow': no longer; 'status': this host. 'events': what happened since, waiting up to 'wait_ms' for the first. Each \
@@ -104,7 +104,9 @@ fn terminal_fields() -> Map<String, Value> {
         "heartbeat_ms" => {
             number(0, "How often it is an event that the command still runs and printed something; 0: never.")
         }
-        "persist" => flag("Keep it when the agent that started it is closed."),
+        "persist" => flag(
+            "Keep it when the agent that started it is closed, where the host goes on: one that several agents share.",
+        ),
         "stdin" => flag("Let the command read what 'process' sends it."),
         "env" => pairs("Variables to set for the command."),
         "owner" => text("Whose process it becomes; 'cli' where nobody is named."),
@@ -118,7 +120,7 @@ fn process_fields() -> Map<String, Value> {
             let names: Vec<&str> = process::ACTIONS.iter().map(|(name, _)| *name).collect();
             said(json!({"type": "string", "enum": names}), "What to do.")
         }
-        "id" => text("The process: its id or the first digits of it."),
+        "id" => text("The process: its id or the first digits of it. log: also the id of a result that was cut."),
         "offset" => number(0, "log: the first line, from 0. Left out: the last lines."),
         "limit" => number(1, "log: how many lines."),
         "timeout_ms" => number(1, "wait: how long at most."),

@@ -30,6 +30,12 @@ pub enum Code {
     BadArguments,
     /// The caller gave up, or the host ends.
     Cancelled,
+    /// The server is not there, and could not be had in time.
+    Unavailable,
+    /// The server went away in the middle: nobody knows what it did.
+    Uncertain,
+    /// The server took too long.
+    TimedOut,
     /// The host could not do it.
     Failed,
 }
@@ -49,6 +55,9 @@ impl Code {
             Self::Busy => "busy",
             Self::BadArguments => "bad-arguments",
             Self::Cancelled => "cancelled",
+            Self::Unavailable => "unavailable",
+            Self::Uncertain => "uncertain",
+            Self::TimedOut => "timed-out",
             Self::Failed => "failed",
         }
     }
@@ -78,6 +87,12 @@ impl Trouble {
 
     pub(crate) fn cancelled() -> Self {
         Self::new(Code::Cancelled, "the call was cancelled, or its session or this host ends")
+    }
+
+    /// The same with one more field of the answer.
+    pub(crate) fn beside(mut self, field: &str, value: Value) -> Self {
+        self.beside.insert(field.to_owned(), value);
+        self
     }
 
     /// The same with every sentence of it changed so.

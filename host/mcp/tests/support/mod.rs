@@ -5,18 +5,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hermes_fakes::policy::Fake;
 use hermes_home::home::{Home, LocateArgs};
 use hermes_ledger::live::handle::Ledger;
 use hermes_mcp::client::{CallError, Client};
+use hermes_mcp::gateway::handle::{Gateway, Means};
+use hermes_mcp::gateway::serving::Serving;
 use hermes_mcp::offer::{About, Offer, Patience};
 use hermes_mcp::serve::Server;
 use hermes_mcp::socket::{self, SocketPath};
 use hermes_mcp::told::Told;
-use hermes_model::config::{BackgroundNotifications, OutputConfig, TerminalConfig, TransformsSee};
-use hermes_model::context::Context;
+use hermes_model::config::{BackgroundNotifications, OutputConfig, TerminalConfig};
 use hermes_model::report::Withheld;
-use hermes_output::event::{Event, Notifier, Verdict};
-use hermes_output::policy::{Findings, InForce, Policy, Span, Transformed, Window};
+use hermes_output::exact::ExactValues;
+use hermes_output::policy::InForce;
 use hermes_process::guard::Guarded;
 use hermes_process::host::Host;
 use hermes_process::order::Orders;
@@ -26,67 +28,6 @@ use serde_json::{Value, json};
 /// Long enough for anything that is not stuck.
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 
-/// Masks the word `secret`.
-struct Masking;
-
-impl Policy for Masking {
-    fn generation(&self) -> u64 {
-        7
-    }
-    fn fingerprint(&self) -> u64 {
-        1
-    }
-    fn transforms_see(&self) -> TransformsSee {
-        TransformsSee::Masked
-    }
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-    fn redact(&self, _: &Context, window: &Window<'_>) -> Result<Findings, Withheld> {
-        let places = window.text.match_indices("secret");
-        let spans = places.map(|(at, word)| Span { start: at, end: at + word.len(), rule: "word".into() }).collect();
-        Ok(Findings { spans, show_until: window.text.len(), need_from: window.text.len() })
-    }
-    fn redactor_digests(&self) -> Vec<String> {
-        vec!["d".repeat(64)]
-    }
-    fn transforms(&self) -> usize {
-        0
-    }
-    fn transform_name(&self, _: usize) -> &str {
-        ""
-    }
-    fn transform(&self, _: usize, _: &Context, _: &str) -> Result<Transformed, String> {
-        Ok(Transformed::Unchanged)
-    }
-}
-
-impl Notifier for Masking {
-    fn notifiers(&self) -> usize {
-        0
-    }
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-    fn notifier_name(&self, _: usize) -> &str {
-        ""
-    }
-    fn decide(&self, _: usize, _: u64, _: &Event) -> Result<Verdict, String> {
-        Ok(Verdict::Deliver)
-    }
-}
-
-struct Fixed(Arc<Masking>);
-
-impl InForce for Fixed {
-    fn policy(&self) -> Arc<dyn Policy> {
-        self.0.clone()
-    }
-    fn notifier(&self) -> Arc<dyn Notifier> {
-        self.0.clone()
-    }
-}
-
 /// A host in a folder of its own.
 pub(crate) struct House {
     pub(crate) folder: tempfile::TempDir,
@@ -94,6 +35,7 @@ pub(crate) struct House {
     pub(crate) server: Server,
     pub(crate) registry: Registry,
     pub(crate) offer: Arc<Offer>,
+    pub(crate) ledger: Ledger,
 }
 
 impl House {
@@ -102,6 +44,10 @@ impl House {
     }
 
     pub(crate) fn with(patience: Patience) -> Self {
+        Self::with_servers(patience, Vec::new())
+    }
+
+    pub(crate) fn with_servers(patience: Patience, servers: Vec<Arc<dyn Serving>>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::locate(&LocateArgs { home: Some(folder.path().join("home")), profile: None }).unwrap();
         home.ensure().unwrap();
@@ -113,9 +59,11 @@ impl House {
             completion_bytes: 2000,
             mode: BackgroundNotifications::Concise,
             supervised: false,
+            adopt: true,
+            log_by: "hermes logs",
         };
-        let in_force: Arc<dyn InForce> = Arc::new(Fixed(Arc::new(Masking)));
-        let registry = Registry::start(host.clone(), ledger, Arc::clone(&in_force), settings);
+        let in_force = masking();
+        let registry = Registry::start(host.clone(), ledger.clone(), Arc::clone(&in_force), settings);
         let terminal = TerminalConfig {
             login_environment: false,
             term_grace: Duration::from_millis(300),
@@ -125,10 +73,17 @@ impl House {
         let orders =
             Orders::new(host, &terminal, &OutputConfig::default(), guarded, home.root().join("scratch")).unwrap();
         let about = About { version: "0".to_owned(), home: home.root().to_owned(), idle_exit: None };
-        let offer = Arc::new(Offer { registry: registry.clone(), orders, in_force, patience, about });
+        let means = Means {
+            in_force: Arc::clone(&in_force),
+            exact: ExactValues::default(),
+            reply_bytes: 50_000,
+            ledger: ledger.clone(),
+        };
+        let gateway = Gateway::start(servers, means);
+        let offer = Arc::new(Offer { registry: registry.clone(), orders, in_force, patience, about, gateway });
         let at = SocketPath::in_home(home.root());
         let server = Server::start(socket::bind(&at).unwrap(), Arc::clone(&offer)).unwrap();
-        Self { folder, at, server, registry, offer }
+        Self { folder, at, server, registry, offer, ledger }
     }
 
     pub(crate) async fn client(&self) -> Client {
@@ -198,4 +153,13 @@ pub(crate) fn open_sockets() -> usize {
 
 fn is_socket(path: &Path) -> bool {
     std::fs::read_link(path).is_ok_and(|target| target.to_string_lossy().starts_with("socket:"))
+}
+
+/// A policy that masks the word `secret`, withholds what is unspeakable, and turns a whisper into a shout.
+pub(crate) fn masking() -> Arc<dyn InForce> {
+    let (plugin, code, message) = ("strict".to_owned(), "word".to_owned(), "say it otherwise".to_owned());
+    Fake::masking("secret")
+        .withholding("unspeakable", Withheld { plugin, code, message })
+        .replacing("loud", "whisper", "SHOUT")
+        .in_force()
 }
