@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{completions, doctor, events, kill, logs, plugins, ps, redact, run, send, serve, wait};
+use crate::commands::{completions, doctor, events, kill, logs, mcp, plugins, ps, redact, run, send, serve, wait};
 
 /// Runs processes for AI agents, and lets WASM plugins decide what anyone sees of their output.
 #[derive(Parser)]
@@ -75,6 +75,8 @@ pub(crate) enum Verb {
     Redact(redact::RedactArgs),
     #[command(subcommand)]
     Plugins(plugins::PluginsVerb),
+    #[command(subcommand)]
+    Mcp(mcp::McpVerb),
     Doctor(doctor::DoctorArgs),
     Completions(completions::CompletionsArgs),
 }

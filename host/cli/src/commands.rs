@@ -5,6 +5,7 @@ pub(crate) mod doctor;
 pub(crate) mod events;
 pub(crate) mod kill;
 pub(crate) mod logs;
+pub(crate) mod mcp;
 pub(crate) mod plugins;
 pub(crate) mod ps;
 pub(crate) mod redact;
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: &Cli, printer: &Printer) -> Result<i32, Report> {
         Verb::Serve(args) => serve::run(args, global, printer),
         Verb::Redact(args) => redact::run(args, global, printer),
         Verb::Plugins(verb) => plugins::run(verb, global, printer),
+        Verb::Mcp(verb) => mcp::run(verb, global, printer),
         Verb::Doctor(args) => doctor::run(args, global, printer),
         Verb::Completions(args) => completions::run(args, printer),
     }

@@ -136,7 +136,7 @@ pub(crate) fn run(spec: CommandSpec, reader: Option<Reader>) -> Result<Finished,
 async fn attend(mut spec: CommandSpec, reader: Option<Reader>) -> Result<Finished, StartError> {
     // Before anything runs: a signal in between would end hermes alone.
     let mut signals = Signals::listen().map_err(StartError::Signals)?;
-    let host = Host::start()?;
+    let host = Host::start_with(crate::SUPERVISOR)?;
     spec.live = if reader.is_some() { Live::Steady } else { Live::None };
     let mut process = spawn::spawn(&host, spec).await?;
     let reader = reader.zip(process.take_live()).map(|(reader, chunks)| {

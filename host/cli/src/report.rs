@@ -5,6 +5,7 @@
 use std::error::Error;
 
 use hermes_home::config::ConfigError;
+use hermes_home::edit;
 use hermes_home::home::LocateError;
 use hermes_model::exit;
 use hermes_plugins::author::PackError;
@@ -129,6 +130,12 @@ impl From<LocateError> for Report {
 
 impl From<ConfigError> for Report {
     fn from(error: ConfigError) -> Self {
+        Self::of(&error)
+    }
+}
+
+impl From<edit::EditError> for Report {
+    fn from(error: edit::EditError) -> Self {
         Self::of(&error)
     }
 }

@@ -13,7 +13,9 @@ use hermes_ledger::problem::OpenError as LedgerOpenError;
 use hermes_mcp::client::Client;
 use hermes_mcp::socket::SocketPath;
 use hermes_model::config::Config;
+use hermes_model::config::servers::ServerConfig;
 use hermes_model::exit;
+use hermes_model::id::ServerName;
 use hermes_model::suggest;
 use hermes_plugins::cache::CompileCache;
 use hermes_plugins::engine::{Allocation, Engine, EngineError, Metering};
@@ -22,6 +24,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::cli::Global;
+use crate::commands::mcp::rows;
 use crate::host::ask;
 use crate::place;
 use crate::printer::{Printer, Tone};
@@ -142,6 +145,7 @@ fn all(global: &Global, printer: &Printer) -> (Vec<Check>, Vec<Effective>) {
             let config = config_check(&home, &mut checks, &mut settings);
             checks.push(ledger_check(&home));
             checks.push(running_check(&home));
+            checks.extend(config.mcp_servers.iter().map(|(name, server)| server_check(name, server)));
             let _progress = Progress::start(printer, "loading plugins");
             match Plugins::open(&home, &config, &cache_dir, Depth::Enabled) {
                 Ok(plugins) => plugin_checks(&plugins, &config, &mut checks),
@@ -241,6 +245,24 @@ fn running_check(home: &Home) -> Check {
             }
         }
         Err(report) => Check::fail("host", report.sentence(), "end it, and the next `hermes run -b` starts another"),
+    }
+}
+
+/// Whether an MCP server could be started from here. Another program that starts hermes may have other variables, so what
+/// is missing is a warning.
+fn server_check(name: &ServerName, server: &ServerConfig) -> Check {
+    let check = format!("server {name}");
+    if !server.enabled {
+        return Check::ok(check, "disabled");
+    }
+    match rows::check(name, server) {
+        Ok(prepared) if prepared.warnings.is_empty() => Check::ok(check, "its command is found, its variables are set"),
+        Ok(prepared) => Check::warn(check, prepared.warnings.join("; "), "correct the value, if it is a mistake"),
+        Err(problem) => {
+            let text = problem.to_string();
+            let (message, next) = text.split_once("; ").unwrap_or((text.as_str(), "correct it in config.toml"));
+            Check::warn(check, message, next)
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! `hermes serve`: the running host of a home, in the foreground. It ends in order, and leaves nothing.
 
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use hermes_home::files::{self, FileLock, LockError};
 use hermes_mcp::idle::{Idle, Verdict};
 use hermes_mcp::serve::Server;
-use hermes_mcp::socket::{self, BindError};
+use hermes_mcp::socket::{self, BindError, SocketPath};
 use hermes_model::exit;
 use hermes_plugins::registry::Depth;
 use hermes_process::registry::handle::{Registry, Who};
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &ServeArgs, global: &Global, printer: &Printer) -> Resul
     let place = Place::find(global)?;
     place.home.ensure().map_err(|error| Report::of(&error))?;
     // One host a home: whoever has the lock listens. The file stays.
-    let _lock = match take_place(&place) {
+    let _lock = match take_place(&place.home.root().join(LOCK), &start::socket(&place)) {
         Ok(lock) => lock,
         Err(LockError::Busy { .. }) if args.background => return Ok(exit::OK),
         Err(LockError::Busy { .. }) => {
@@ -83,13 +84,15 @@ pub(crate) fn run(args: &ServeArgs, global: &Global, printer: &Printer) -> Resul
     served.map_err(|error| Report::of(&error))
 }
 
-/// Takes the lock of the home's host. A host that listens has it, and one that does not may be about to let go.
-fn take_place(place: &Place) -> Result<FileLock, LockError> {
-    let (path, began) = (place.home.root().join(LOCK), Instant::now());
+/// Takes the lock of whoever is to listen at `at`. One that listens has it, and one that does not may be about to let go.
+///
+/// # Errors
+/// Somebody listens there or does not let go in time, or the file of the lock cannot be opened.
+pub(crate) fn take_place(lock: &Path, at: &SocketPath) -> Result<FileLock, LockError> {
+    let began = Instant::now();
     loop {
-        match files::lock_within(&path, AGAIN) {
-            Err(LockError::Busy { .. })
-                if began.elapsed() < MAKE_WAY && !socket::has_listener(&start::socket(place)) => {}
+        match files::lock_within(lock, AGAIN) {
+            Err(LockError::Busy { .. }) if began.elapsed() < MAKE_WAY && !socket::has_listener(at) => {}
             taken => return taken,
         }
     }

@@ -7,7 +7,12 @@ use std::time::Duration;
 
 use hermes_ledger::live::handle::Ledger;
 use hermes_ledger::problem::OpenError;
+use hermes_mcp::gateway::handle::{Gateway, Means};
+use hermes_mcp::gateway::serving::Serving;
 use hermes_mcp::offer::{About, Offer, Patience};
+use hermes_mcp::servers::all::Servers;
+use hermes_mcp::servers::handle::Setting;
+use hermes_output::exact;
 use hermes_output::policy::InForce;
 use hermes_process::environment::{BadPattern, Environment};
 use hermes_process::guard::Guarded;
@@ -46,13 +51,39 @@ pub(crate) struct Composed {
     pub(crate) recovered: Recovered,
 }
 
+/// A host of agents that runs: it has servers, and takes over nothing of others.
+pub(crate) struct ForAgents {
+    pub(crate) registry: Registry,
+    pub(crate) offer: Arc<Offer>,
+    pub(crate) servers: Servers,
+}
+
 /// Puts a host together and takes over what a crashed one left. Call it inside a runtime.
 pub(crate) async fn compose(
     place: &Place,
     in_force: Arc<dyn InForce>,
     idle_exit: Option<Duration>,
 ) -> Result<Composed, ComposeError> {
-    let host = Host::start()?;
+    let (registry, offer, _) = parts(place, in_force, idle_exit, false)?;
+    let recovered = registry.recover().await.map_err(|error| ComposeError::Ledger(error.into()))?;
+    Ok(Composed { registry, offer, recovered })
+}
+
+/// Puts a host of agents together, and begins to start its servers. Call it inside a runtime.
+pub(crate) async fn compose_for_agents(place: &Place, in_force: Arc<dyn InForce>) -> Result<ForAgents, ComposeError> {
+    let (registry, offer, servers) = parts(place, in_force, None, true)?;
+    // What a killed host left, where its supervisor was killed with it, is ended by whoever comes next.
+    registry.recover().await.map_err(|error| ComposeError::Ledger(error.into()))?;
+    Ok(ForAgents { registry, offer, servers })
+}
+
+fn parts(
+    place: &Place,
+    in_force: Arc<dyn InForce>,
+    idle_exit: Option<Duration>,
+    for_agents: bool,
+) -> Result<(Registry, Arc<Offer>, Servers), ComposeError> {
+    let host = Host::start_with(crate::SUPERVISOR)?;
     let identity = host.identity().map_err(ComposeError::Identity)?;
     let ledger = Ledger::open(&place.home, identity)?;
     let environment = Environment::inherit();
@@ -63,15 +94,30 @@ pub(crate) async fn compose(
         completion_bytes: usize::try_from(config.notifications.completion_bytes).unwrap_or(usize::MAX),
         mode: config.notifications.background,
         supervised: scope::is_supervised(environment.get("INVOCATION_ID")),
+        // What is to outlive a host is not for one that ends with its client.
+        adopt: !for_agents,
+        log_by: if for_agents { hermes_mcp::tools::LOG_BY } else { "hermes logs" },
     };
-    let registry = Registry::start(host.clone(), ledger, Arc::clone(&in_force), settings);
-    let recovered = registry.recover().await.map_err(|error| ComposeError::Ledger(error.into()))?;
+    let reply_bytes = settings.reply_bytes;
+    let registry = Registry::start(host.clone(), ledger.clone(), Arc::clone(&in_force), settings);
+    let configs = config.mcp_servers.iter().filter(|(_, server)| for_agents && server.enabled);
+    let servers = Servers::start(configs.map(|(name, server)| (name.clone(), server.clone())), |name| Setting {
+        host: host.clone(),
+        in_force: Arc::clone(&in_force),
+        environment: environment.clone(),
+        logs: place.home.root().join("logs").join(format!("mcp-{name}.log")),
+    });
+    let variables = environment.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+    let exact = exact::from_environment(variables);
+    let means = Means { in_force: Arc::clone(&in_force), exact, reply_bytes, ledger };
+    let gateway =
+        Gateway::start(servers.iter().map(|server| Arc::new(server.clone()) as Arc<dyn Serving>).collect(), means);
     let scratch = place.home.root().join("cache").join("scratch");
     let orders = Orders::new(host, &config.terminal, &config.output, guarded(place), scratch)?;
     let about = About { version: env!("CARGO_PKG_VERSION").to_owned(), home: place.home.root().to_owned(), idle_exit };
     let patience = Patience::from(&config.terminal);
-    let offer = Offer { registry: registry.clone(), orders, in_force, patience, about };
-    Ok(Composed { registry, offer: Arc::new(offer), recovered })
+    let offer = Offer { registry: registry.clone(), orders, in_force, patience, about, gateway };
+    Ok((registry, Arc::new(offer), servers))
 }
 
 /// What is known of this host to those who might end it by name.
