@@ -1,8 +1,10 @@
-//! What a host that was killed leaves is taken over by the next one: it is known, can be ended, and its end is lost once.
+//! What was started to persist is taken over from a host that was killed: it is known, can be ended, and its end is lost
+//! once. Everything else has ended with its host, and is lost once too.
 
 use std::fs;
 
 use hermes_tests::hosted::{Hosted, pid_in, runs, signal, until_gone};
+use hermes_tests::leavings::supervisor_of;
 use hermes_tests::wait;
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -24,32 +26,78 @@ fn lost_once(house: &Hosted, id: &str) {
 #[test]
 fn what_survives_its_host_is_taken_over_and_listed() {
     let house = Hosted::new();
+    let (id, pid) = begin(&house, &["--persist"], "persistent.pid");
+    house.crash();
+    let row = house.row(&id).unwrap_or_else(|| panic!("{id} is not listed"));
+    assert_eq!((&row["detached"], &row["status"]["kind"]), (&true.into(), &"running".into()), "{row}");
+    assert_eq!(row["pid"], pid, "{row}");
+    assert!(runs(pid), "what persists ended with its host");
+    assert!(house.take_events(&[]).is_empty(), "it runs");
+}
+
+#[test]
+fn what_was_not_to_persist_ends_with_its_host_and_is_lost_once() {
+    let house = Hosted::new();
     let (plain, plain_pid) = begin(&house, &[], "plain.pid");
     let (persistent, persistent_pid) = begin(&house, &["--persist"], "persistent.pid");
     house.crash();
-    assert!(runs(persistent_pid), "what persists ended with its host");
-    for (id, pid) in [(&plain, plain_pid), (&persistent, persistent_pid)] {
-        let row = house.row(id).unwrap_or_else(|| panic!("{id} is not listed"));
-        assert_eq!((&row["detached"], &row["status"]["kind"]), (&true.into(), &"running".into()), "{row}");
-        assert_eq!(row["pid"], pid, "{row}");
-        assert!(runs(pid));
+    until_gone(&[plain_pid]);
+    assert_eq!(house.row(&persistent).unwrap()["status"]["kind"], "running");
+    assert!(runs(persistent_pid));
+    drop(house.run(&["kill", &persistent]).expect(0));
+    lost_once(&house, &plain);
+}
+
+#[test]
+fn what_neither_its_host_nor_a_supervisor_ended_is_ended_by_the_next_host() {
+    let house = Hosted::new();
+    let (plain, plain_pid) = begin(&house, &[], "plain.pid");
+    let host = house.host().expect("a host runs");
+    let supervisor = supervisor_of(host);
+    // Stopped first, so that neither sees the end of the other.
+    for (pid, order) in [(supervisor, Signal::SIGSTOP), (host, Signal::SIGKILL), (supervisor, Signal::SIGKILL)] {
+        signal(pid, order);
     }
-    assert!(house.take_events(&[]).is_empty(), "both run");
+    until_gone(&[host, supervisor]);
+    assert!(runs(plain_pid));
+    let told = house.events(1, &[]);
+    assert_eq!(
+        (&told[0]["process"], &told[0]["status"]["kind"]),
+        (&plain.as_str().into(), &"lost".into()),
+        "{told:#?}"
+    );
+    assert!(told[0]["status"]["reason"].as_str().unwrap().contains("it was ended after it"), "{told:#?}");
+    assert!(!runs(plain_pid), "it was told as lost and runs");
+}
+
+#[test]
+fn whoever_carries_the_marker_of_a_host_that_is_gone_is_ended_by_the_next_one() {
+    let house = Hosted::new();
+    let script =
+        "setsid bash -c 'env -u HERMES_PROCESS bash -c \"echo \\$\\$ > far.pid; exec sleep 1000\" &' & sleep 1000";
+    house.background(&["-c", script]);
+    let far = pid_in(&house.home().work().join("far.pid"));
+    let host = house.host().expect("a host runs");
+    let supervisor = supervisor_of(host);
+    for (pid, order) in [(supervisor, Signal::SIGSTOP), (host, Signal::SIGKILL), (supervisor, Signal::SIGKILL)] {
+        signal(pid, order);
+    }
+    until_gone(&[host, supervisor]);
+    assert!(runs(far));
+    house.background(&["--", "true"]);
+    until_gone(&[far]);
 }
 
 #[test]
 fn what_was_taken_over_is_ended_by_its_identity() {
     let house = Hosted::new();
-    let (plain, plain_pid) = begin(&house, &[], "plain.pid");
-    let (persistent, persistent_pid) = begin(&house, &["--persist"], "persistent.pid");
+    let (id, pid) = begin(&house, &["--persist"], "persistent.pid");
     house.crash();
-    for (id, pid) in [(&plain, plain_pid), (&persistent, persistent_pid)] {
-        let killed = house.json(&["kill", id]);
-        assert_eq!((&killed["result"], &killed["survivors"]), (&"killed".into(), &serde_json::json!([])), "{killed}");
-        assert_eq!((&killed["status"]["kind"], &killed["output"]), (&"stopped".into(), &"".into()), "{killed}");
-        assert!(!runs(pid), "{id} runs");
-    }
-    assert!(house.events_in_the_end().is_empty(), "whoever ended them knows");
+    let killed = house.json(&["kill", &id]);
+    assert_eq!((&killed["result"], &killed["survivors"]), (&"killed".into(), &serde_json::json!([])), "{killed}");
+    assert_eq!((&killed["status"]["kind"], &killed["output"]), (&"stopped".into(), &"".into()), "{killed}");
+    assert!(!runs(pid), "{id} runs");
+    assert!(house.events_in_the_end().is_empty(), "whoever ended it knows");
 }
 
 #[test]
@@ -69,7 +117,7 @@ fn the_end_of_what_was_taken_over_is_told_as_lost_once() {
 #[test]
 fn what_ended_while_no_host_looked_is_told_as_lost_once() {
     let house = Hosted::new();
-    let (id, pid) = begin(&house, &[], "leader.pid");
+    let (id, pid) = begin(&house, &["--persist"], "leader.pid");
     house.crash();
     signal(pid, Signal::SIGKILL);
     until_gone(&[pid]);
@@ -79,7 +127,7 @@ fn what_ended_while_no_host_looked_is_told_as_lost_once() {
 #[test]
 fn what_nobody_wanted_to_be_told_of_is_lost_quietly() {
     let house = Hosted::new();
-    let id = house.background(&["-c", "echo $$ > leader.pid; exec sleep 1000"]);
+    let id = house.background(&["--persist", "-c", "echo $$ > leader.pid; exec sleep 1000"]);
     let pid = pid_in(&house.home().work().join("leader.pid"));
     house.crash();
     signal(pid, Signal::SIGKILL);
@@ -156,7 +204,7 @@ fn an_event_that_was_taken_and_not_acknowledged_is_told_again_and_one_that_was_i
 fn whoever_outlived_a_leader_nobody_saw_end_is_known_and_ended() {
     let house = Hosted::new();
     let script = "setsid bash -c 'echo $$ > child.pid; exec sleep 1000' & echo $$ > leader.pid; exec sleep 1000";
-    let id = house.background(&["--notify", "-c", script]);
+    let id = house.background(&["--notify", "--persist", "-c", script]);
     let leader = pid_in(&house.home().work().join("leader.pid"));
     let child = pid_in(&house.home().work().join("child.pid"));
     house.crash();

@@ -56,6 +56,10 @@ fn every_verb_shows_an_example_in_its_help() {
             help.lines().filter(|line| line.trim_start().starts_with(&format!("hermes plugins {verb}"))).count();
         assert!(example > 0, "{verb} has no example: {help}");
     }
+    for verb in "list add remove import".split(' ') {
+        let help = home.run(["mcp", verb, "--help"]).expect(0).stdout;
+        assert!(help.contains(&format!("hermes mcp {verb}")), "{verb} has no example: {help}");
+    }
     assert!(!home.root().exists());
 }
 

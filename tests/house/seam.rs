@@ -5,6 +5,10 @@ use hermes_tests::tree::{self, Offence, TextFile};
 
 /// What may be shown.
 const VISIBLE: &str = "Visible";
+/// Documents that may be shown.
+const VISIBLE_JSON: &str = "VisibleJson";
+/// Where those are made: the policy's road for documents, and the cutting of what came out of it.
+const JSON_ROAD: [&str; 2] = ["host/output/src/json.rs", "host/output/src/json/"];
 /// What was captured.
 const CAPTURED: &str = "Captured";
 
@@ -120,6 +124,25 @@ fn what_may_be_shown_is_made_in_exactly_one_place() {
         "a Visible can come from somewhere else",
         "remove the trait: only the policy's result may be shown",
         files.iter().flat_map(|file| traits(file, VISIBLE, &forbidden)).collect(),
+    );
+}
+
+#[test]
+fn documents_that_may_be_shown_are_made_on_one_road() {
+    let files = rust::files(&["host"]);
+    let made: Vec<Offence> = files.iter().flat_map(|file| constructions(file, VISIBLE_JSON)).collect();
+    assert!(!made.is_empty(), "no place makes a {VISIBLE_JSON}: this rule no longer looks at the right name");
+    let on_the_road = |offence: &Offence| JSON_ROAD.iter().any(|road| offence.path.starts_with(road));
+    tree::assert_none(
+        "a VisibleJson is made beside its road",
+        "call reveal_json, or cut one that is there",
+        made.into_iter().filter(|offence| !on_the_road(offence)).collect(),
+    );
+    let forbidden = ["Default", "Deserialize", "From"];
+    tree::assert_none(
+        "a VisibleJson can come from somewhere else",
+        "remove the trait: only the policy's result may be shown",
+        files.iter().flat_map(|file| traits(file, VISIBLE_JSON, &forbidden)).collect(),
     );
 }
 

@@ -11,6 +11,7 @@ mod identity;
 mod orphans;
 mod prompts;
 mod shapes;
+mod supervised;
 mod terminals;
 mod told;
 mod verbs;

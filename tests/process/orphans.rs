@@ -152,7 +152,7 @@ fn every_way_to_end_a_host_in_order_ends_what_it_started() {
 }
 
 #[test]
-fn what_a_killed_host_leaves_is_taken_over_by_the_next_and_can_be_ended() {
+fn what_persists_is_taken_over_from_a_killed_host_and_the_rest_has_ended_with_it() {
     let home = hosted();
     let spin = "python3 - <<'E'\nwhile True: pass\nE";
     let spinning = start_text(&home, spin);
@@ -164,27 +164,25 @@ fn what_a_killed_host_leaves_is_taken_over_by_the_next_and_can_be_ended() {
     let first = host(&home);
     signal::kill(Pid::from_raw(first), Signal::SIGKILL).unwrap();
     wait::until("the host to end", PATIENCE, || (!runs(first)).then_some(()));
-    assert!(runs(python), "what the host started outlives a host that is killed");
-    for id in [&spinning, &kept] {
-        let found = row(&home, id);
-        assert_eq!(
-            (&found["status"]["kind"], &found["detached"], &found["exit_code"]),
-            (&"running".into(), &true.into(), &serde_json::Value::Null),
-            "{found}"
-        );
-    }
+    wait::until("what spins to end with its host", PATIENCE, || (!runs(python)).then_some(()));
+    let found = row(&home, &kept);
+    assert_eq!(
+        (&found["status"]["kind"], &found["detached"], &found["exit_code"]),
+        (&"running".into(), &true.into(), &serde_json::Value::Null),
+        "{found}"
+    );
     assert_ne!(host(&home), first);
-    for id in [&spinning, &kept] {
-        let killed = kill(&home, id);
-        assert_eq!((&killed["result"], &killed["status"]["kind"]), (&"killed".into(), &"stopped".into()), "{killed}");
-    }
+    let lost = wait(&home, &spinning);
+    assert_eq!((&lost["status"]["kind"], &lost["exit_code"]), (&"lost".into(), &serde_json::Value::Null), "{lost}");
+    let killed = kill(&home, &kept);
+    assert_eq!((&killed["result"], &killed["status"]["kind"]), (&"killed".into(), &"stopped".into()), "{killed}");
     assert_nobody_left(&home, "after the second host");
 }
 
 #[test]
 fn what_an_ended_command_left_can_still_be_ended_when_its_host_was_killed() {
     let home = hosted();
-    let id = start_text(&home, "setsid sleep 1000 & exit 0");
+    let id = start(&home, &["--persist", "-c", "setsid sleep 1000 & exit 0"]);
     let left = named(&home, "sleep", 1);
     assert_eq!(wait(&home, &id)["survivors"], serde_json::json!(left));
     let first = host(&home);

@@ -12,6 +12,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::home::contains;
+use crate::wait;
 
 /// How long a host has to end in order before it is killed.
 const ORDERLY: Duration = Duration::from_secs(10);
@@ -80,6 +81,17 @@ pub fn host(folder: &Path) -> Option<i32> {
     })
 }
 
+/// The supervisors that a host has now. Also where the program plays that role itself.
+pub fn supervisors_of(host: i32) -> Vec<i32> {
+    let is_one = |pid: &i32| parent(*pid) == Some(host) && arguments(*pid).starts_with(b"hermes-supervisor\0");
+    all().into_iter().filter(is_one).filter(|pid| runs(*pid)).collect()
+}
+
+/// The supervisor of a host, once it has one.
+pub fn supervisor_of(host: i32) -> i32 {
+    wait::until("a supervisor", wait::PATIENCE, || supervisors_of(host).first().copied())
+}
+
 /// Ends whatever names the folder: its host in order, and then everybody.
 pub fn clear(folder: &Path) {
     if let Some(host) = host(folder) {
@@ -87,7 +99,7 @@ pub fn clear(folder: &Path) {
         let _ = kill(Pid::from_raw(host), Signal::SIGTERM);
         let asked = Instant::now();
         while runs(host) && asked.elapsed() < ORDERLY {
-            std::thread::sleep(crate::wait::LOOK);
+            std::thread::sleep(wait::LOOK);
         }
     }
     let mut empty = 0;

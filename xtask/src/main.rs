@@ -9,6 +9,7 @@
 mod demo;
 mod docs;
 mod error;
+mod peers;
 mod plugins;
 mod run;
 mod steps;

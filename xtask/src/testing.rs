@@ -1,6 +1,7 @@
 //! Runs the tests and the benchmarks.
 
 use crate::error::TaskError;
+use crate::peers;
 use crate::plugins;
 use crate::run;
 use crate::steps::Steps;
@@ -15,10 +16,13 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), TaskError> {
     let workspace = Workspace::find()?;
     let root = &workspace.root;
     let all = arguments.is_empty();
-    let mut steps = Steps::new(if all { 5 } else { 4 });
+    let mut steps = Steps::new(if all { 6 } else { 5 });
     steps.step("the tools: the WASM target and cargo-nextest", || {
         tools::ensure_plugin_target()?;
         tools::ensure_nextest(root)
+    })?;
+    steps.step("the peers of the tests: servers, clients and a test suite of others, from npm and PyPI", || {
+        peers::ensure(&workspace)
     })?;
     steps.step("the plugins, and the guests of the tests", || {
         plugins::build(&workspace)?;
