@@ -5,18 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use hermes_bench::{MIB, Nothing, log_with_secrets, median, ordinary_log, say, speed};
+use hermes_bench::{MIB, log_with_secrets, median, ordinary_log, say, speed};
+use hermes_fakes::policy::Fake;
 use hermes_home::home::{Home, LocateArgs};
 use hermes_model::config::Config;
 use hermes_model::context::{Context, Surface};
 use hermes_output::captured::Captured;
 use hermes_output::cut::Limits;
 use hermes_output::exact::ExactValues;
+use hermes_output::json::reveal_json;
 use hermes_output::policy::Policy;
 use hermes_output::reveal::reveal;
 use hermes_output::stream::Stream;
 use hermes_plugins::change::Editor;
 use hermes_plugins::registry::{Depth, Plugins};
+use serde_json::{Value, json};
 
 /// The size of the pieces a stream arrives in: what one read of a pipe gives.
 const PIECE: usize = 64 * 1024;
@@ -32,6 +35,21 @@ fn stream(policy: &dyn Policy, text: &[u8], exact: &Arc<ExactValues>) -> usize {
     let mut stream = Stream::new(Context::new(Surface::Stream), Arc::clone(exact));
     let shown: usize = text.chunks(PIECE).map(|piece| stream.push(policy, piece).text.as_str().len()).sum();
     shown + stream.finish(policy).text.as_str().len()
+}
+
+fn document(policy: &dyn Policy, value: &Value, exact: &ExactValues) -> bool {
+    let context = Context::new(Surface::McpResult);
+    // The copy is in the time: whoever has a result gives it away.
+    reveal_json(policy, &context, value.clone(), exact).is_ok_and(|revealed| revealed.changed)
+}
+
+/// What servers answer: a short text, a long one, and a list of small objects.
+fn documents() -> [(&'static str, Value); 3] {
+    let text = |bytes: usize| json!({"content": [{"type": "text", "text": ordinary_log(bytes)}]});
+    let row =
+        |n: usize| json!({"id": n, "name": "a name of something", "path": "/usr/share/doc/readme.txt", "ok": true});
+    let rows: Value = (0..50_000).map(row).collect();
+    [("1 KiB text", text(1024)), ("5 MiB text", text(5 * MIB)), ("50 000 objects", json!({"structuredContent": rows}))]
 }
 
 fn main() {
@@ -59,17 +77,24 @@ fn main() {
             b.iter(|| stream(&*policy, black_box(bytes), &exact))
         });
     }
+    for (name, value) in &documents() {
+        group.throughput(Throughput::Bytes(value.to_string().len() as u64));
+        group.bench_function(BenchmarkId::new("document", name), |b| {
+            b.iter(|| document(&*redaction, black_box(value), &exact))
+        });
+    }
     group.finish();
     criterion.final_summary();
 
     say("ratios of this run", "", "");
+    let nothing = Fake::nothing();
     let bytes = texts[0].1.as_bytes();
     let copy = median(5, || drop(black_box(bytes.to_vec())));
     let bare = median(5, || {
-        black_box(view(&Nothing, bytes, &exact));
+        black_box(view(&nothing, bytes, &exact));
     });
     let bare_stream = median(5, || {
-        black_box(stream(&Nothing, bytes, &exact));
+        black_box(stream(&nothing, bytes, &exact));
     });
     say("copying the log", &format!("{:.0} MB/s", speed(bytes.len(), copy)), "");
     for (what, time) in [("the seam alone, view", bare), ("the seam alone, stream", bare_stream)] {
@@ -102,5 +127,20 @@ fn main() {
             &format!("{:.0} MB/s", speed(bytes.len(), flowing)),
             &format!("{:.2} of the view's speed", masked.as_secs_f64() / flowing.as_secs_f64()),
         );
+    }
+    for (name, value) in &documents() {
+        let bytes = value.to_string().len();
+        let copy = median(5, || drop(black_box(value.clone())));
+        for (what, policy) in [("the seam alone", &nothing as &dyn Policy), ("redacted", &*redaction)] {
+            let time = median(5, || {
+                black_box(document(policy, value, &exact));
+            });
+            let own = time.saturating_sub(copy);
+            say(
+                &format!("document of {name}, {what}"),
+                &format!("{:.0} MB/s", speed(bytes, own)),
+                &format!("{:.1} us without copying it", own.as_secs_f64() * 1e6),
+            );
+        }
     }
 }

@@ -1,15 +1,11 @@
-//! Texts and policies the benchmarks share, and the printing of ratios.
+//! Texts the benchmarks share, and the printing of ratios.
 //!
 //! Machines are noisy, so what counts is one figure against another of the same run.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+pub mod machine;
+pub mod parts;
 
-use hermes_model::config::TransformsSee;
-use hermes_model::context::Context;
-use hermes_model::report::Withheld;
-use hermes_output::event::{Event, Notifier, Verdict};
-use hermes_output::policy::{Findings, InForce, Policy, Transformed, Window};
+use std::time::{Duration, Instant};
 
 /// One MiB.
 pub const MIB: usize = 1024 * 1024;
@@ -60,75 +56,6 @@ pub fn log_with_secrets(bytes: usize) -> String {
         }
     }
     text
-}
-
-/// A policy that finds nothing and transforms nothing: what the seam itself costs.
-pub struct Nothing;
-
-impl Policy for Nothing {
-    fn generation(&self) -> u64 {
-        0
-    }
-
-    fn fingerprint(&self) -> u64 {
-        0
-    }
-
-    fn transforms_see(&self) -> TransformsSee {
-        TransformsSee::Masked
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn redact(&self, _: &Context, window: &Window<'_>) -> Result<Findings, Withheld> {
-        Ok(Findings { spans: Vec::new(), show_until: window.text.len(), need_from: window.text.len() })
-    }
-
-    fn redactor_digests(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn transforms(&self) -> usize {
-        0
-    }
-
-    fn transform_name(&self, _: usize) -> &str {
-        ""
-    }
-
-    fn transform(&self, _: usize, _: &Context, _: &str) -> Result<Transformed, String> {
-        Ok(Transformed::Unchanged)
-    }
-}
-
-impl Notifier for Nothing {
-    fn notifiers(&self) -> usize {
-        0
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    fn notifier_name(&self, _: usize) -> &str {
-        ""
-    }
-
-    fn decide(&self, _: usize, _: u64, _: &Event) -> Result<Verdict, String> {
-        Ok(Verdict::Deliver)
-    }
-}
-
-impl InForce for Nothing {
-    fn policy(&self) -> Arc<dyn Policy> {
-        Arc::new(Self)
-    }
-
-    fn notifier(&self) -> Arc<dyn Notifier> {
-        Arc::new(Self)
-    }
 }
 
 /// The time that this share of `times` does not exceed: 0.5 gives the median. Sorts them; of none it is zero.

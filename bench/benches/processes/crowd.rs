@@ -2,14 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_bench::{quantile, say};
+use hermes_bench::parts::Size;
+use hermes_bench::{machine, quantile, say};
 use hermes_process::registry::handle::{Registry, Who};
 use hermes_process::registry::request::Request;
 use hermes_process::registry::shown::KillResult;
 use hermes_process::spec::CommandSpec;
 
 use crate::house::House;
-use crate::{Size, exec, machine, sh};
+use crate::{exec, sh};
 
 /// What each of those prints that print something: a full pipe (pipe(7)).
 const PRINTED: usize = 64 * 1024;

@@ -2,15 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_bench::{quantile, say};
+use hermes_bench::parts::Size;
+use hermes_bench::{machine, quantile, say};
 use hermes_process::registry::asks::Input;
 use hermes_process::registry::handle::{Registry, Who};
 use hermes_process::registry::request::Request;
 use hermes_process::spec::{CommandSpec, Stdin};
 use tokio::task::JoinHandle;
 
+use crate::exec;
 use crate::house::House;
-use crate::{Size, exec, machine};
 
 /// How long events are held so that those that come together are told together (the registry's own figure).
 const TOGETHER: Duration = Duration::from_millis(100);

@@ -1,8 +1,6 @@
 //! A home with a real ledger, and registries on it that redact nothing.
 
-use std::sync::Arc;
-
-use hermes_bench::Nothing;
+use hermes_fakes::policy::Fake;
 use hermes_home::home::{Home, LocateArgs};
 use hermes_ledger::live::handle::Ledger;
 use hermes_model::config::BackgroundNotifications;
@@ -32,7 +30,9 @@ impl House {
             completion_bytes: 2000,
             mode: BackgroundNotifications::Concise,
             supervised: false,
+            adopt: true,
+            log_by: "hermes logs",
         };
-        Registry::start(host, ledger, Arc::new(Nothing), settings)
+        Registry::start(host, ledger, Fake::nothing().in_force(), settings)
     }
 }

@@ -3,14 +3,15 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use hermes_bench::{MIB, quantile, say};
+use hermes_bench::parts::Size;
+use hermes_bench::{MIB, machine, quantile, say};
 use hermes_process::host::Host;
 use hermes_process::running::tap::Chunk;
 use hermes_process::spawn::spawn;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
-use crate::{Size, machine, sh};
+use crate::sh;
 
 /// What one read asks for: as much as a pipe holds (pipe(7)).
 const READ: usize = 64 * 1024;

@@ -3,12 +3,13 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use hermes_bench::{MIB, quantile, say};
+use hermes_bench::parts::Size;
+use hermes_bench::{MIB, machine, quantile, say};
 use hermes_process::host::Host;
 use hermes_process::spawn::spawn;
 use tokio::process::Command;
 
-use crate::{Size, exec, machine};
+use crate::exec;
 
 /// The host's resident memory: little, and much.
 const RESIDENT: [usize; 2] = [50 * MIB, 1024 * MIB];

@@ -3,7 +3,8 @@
 use std::fs;
 use std::time::Instant;
 
-use hermes_bench::MIB;
+use crate::MIB;
+use hermes_process::survey::{Stat, parse_stat};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use tokio::task::JoinHandle;
@@ -18,33 +19,33 @@ fn field(name: &str) -> usize {
 }
 
 /// The resident memory now, in bytes.
-pub(crate) fn resident() -> usize {
+pub fn resident() -> usize {
     field("VmRSS")
 }
 
 /// The highest resident memory since the last [`forget_peak`], in bytes.
-pub(crate) fn peak() -> usize {
+pub fn peak() -> usize {
     field("VmHWM")
 }
 
 /// Begins a new search for the highest resident memory ("5" in proc_pid_clear_refs(5)).
-pub(crate) fn forget_peak() {
+pub fn forget_peak() {
     fs::write("/proc/self/clear_refs", "5").expect("the peak can be forgotten");
 }
 
 /// How many descriptors are open.
-pub(crate) fn descriptors() -> usize {
+pub fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").expect("/proc/self/fd").count()
 }
 
 /// Memory that is resident, so that the whole process is about as large as asked: it must be kept as long as it counts.
-pub(crate) fn grow_to(bytes: usize) -> Vec<u8> {
+pub fn grow_to(bytes: usize) -> Vec<u8> {
     // Not zeros: those would be pages that nobody has touched.
     vec![1; bytes.saturating_sub(resident())]
 }
 
 /// When a process ends, as a thread sees that waits for nothing else.
-pub(crate) fn end_of(pid: i32) -> JoinHandle<Instant> {
+pub fn end_of(pid: i32) -> JoinHandle<Instant> {
     let pid = Pid::from_raw(pid).expect("a process");
     let pidfd = pidfd_open(pid, PidfdFlags::empty()).expect("the process runs");
     tokio::task::spawn_blocking(move || {
@@ -54,11 +55,24 @@ pub(crate) fn end_of(pid: i32) -> JoinHandle<Instant> {
 }
 
 /// Bytes as MiB.
-pub(crate) fn mib(bytes: usize) -> String {
+pub fn mib(bytes: usize) -> String {
     format!("{:.1} MiB", bytes as f64 / MIB as f64)
 }
 
 /// Bytes as KiB.
-pub(crate) fn kib(bytes: usize) -> String {
+pub fn kib(bytes: usize) -> String {
     format!("{:.1} KiB", bytes as f64 / KIB as f64)
+}
+
+/// How many processes descend from this one, and live.
+pub fn descendants() -> usize {
+    let stat = |entry: fs::DirEntry| parse_stat(&fs::read(entry.path().join("stat")).ok()?);
+    let all: Vec<Stat> = fs::read_dir("/proc").expect("/proc").flatten().filter_map(stat).collect();
+    let mut known = vec![std::process::id() as i32];
+    let mut at = 0;
+    while let Some(parent) = known.get(at).copied() {
+        known.extend(all.iter().filter(|stat| stat.parent == parent && stat.is_alive()).map(|stat| stat.identity.pid));
+        at += 1;
+    }
+    known.len() - 1
 }
