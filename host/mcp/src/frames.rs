@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// The longest message a client may send, in bytes: far more than any command, and little enough to hold one of each
@@ -133,17 +134,28 @@ async fn put<W: AsyncWrite + Unpin>(write: &mut W, mut bytes: &[u8], patience: D
 pub(crate) struct ServerFrames<R, W> {
     lines: Lines<R, W>,
     gone: CancellationToken,
+    /// The answer to a line that is no message, while it is written. Reading may be broken off at any time, and writing
+    /// must not: half a line would be the end of the session.
+    refusing: Option<JoinHandle<bool>>,
 }
 
 impl<R: AsyncRead + Unpin + 'static, W: AsyncWrite + Unpin + Send + 'static> ServerFrames<R, W> {
     /// Reads and writes messages. `gone` is cancelled as soon as the client is gone, so that nobody works for it any
     /// longer.
     pub(crate) fn new(read: R, write: W, gone: CancellationToken) -> Self {
-        Self { lines: Lines::new(read, write, REQUEST_MAX), gone }
+        Self { lines: Lines::new(read, write, REQUEST_MAX), gone, refusing: None }
     }
 
     async fn next(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
+            // A client that sends nonsense and reads nothing is waited for, so that its answers do not pile up.
+            if let Some(refusing) = &mut self.refusing {
+                let is_read = refusing.await.unwrap_or(false);
+                self.refusing = None;
+                if !is_read {
+                    return None;
+                }
+            }
             match self.lines.line().await {
                 Line::Whole => {}
                 Line::Gone => return None,
@@ -165,9 +177,7 @@ impl<R: AsyncRead + Unpin + 'static, W: AsyncWrite + Unpin + Send + 'static> Ser
                 // One bad line is no reason to end everything the client has running.
                 None => {
                     tracing::warn!(bytes = line.len(), "a client sent a line that is no message");
-                    if !refuse(Arc::clone(&self.lines.write)).await {
-                        return None;
-                    }
+                    self.refusing = Some(tokio::spawn(refuse(Arc::clone(&self.lines.write))));
                 }
             }
         }
@@ -380,6 +390,38 @@ mod tests {
             Some(Served::Nothing) => None,
             None => panic!("no message"),
         }
+    }
+
+    #[tokio::test]
+    async fn an_answer_to_nonsense_is_written_whole_though_reading_is_broken_off() {
+        let (mut theirs, ours) = duplex(4096);
+        let (read, write) = tokio::io::split(ours);
+        let mut frames = ServerFrames::new(read, write, CancellationToken::new());
+        theirs.write_all(b"not json\n").await.unwrap();
+        // Something else is being written, and rmcp turns to it.
+        let held = Arc::clone(&frames.lines.write).lock_owned().await;
+        {
+            let mut next = std::pin::pin!(frames.next());
+            std::future::poll_fn(|context| {
+                assert!(next.as_mut().poll(context).is_pending());
+                std::task::Poll::Ready(())
+            })
+            .await;
+        }
+        drop(held);
+        let mut said = vec![0; NO_MESSAGE.len()];
+        theirs.read_exact(&mut said).await.unwrap();
+        assert_eq!(said, NO_MESSAGE.as_bytes());
+    }
+
+    #[test]
+    fn a_notification_without_params_is_written_without_them() {
+        let changed = rmcp::model::ServerNotification::ToolListChangedNotification(Default::default());
+        let message: TxJsonRpcMessage<RoleServer> = JsonRpcMessage::notification(changed);
+        let written: Value = serde_json::from_slice(&line_of(&message).unwrap()).unwrap();
+        assert_eq!(written, json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+        let kept = json!({"jsonrpc": "2.0", "id": 1, "result": {"params": null}});
+        assert_eq!(serde_json::from_slice::<Value>(&line_of(&kept).unwrap()).unwrap(), kept);
     }
 
     #[test]
