@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hermes_model::id::Owner;
 use hermes_model::report::PolicyReport;
+use hermes_output::json::cut::page_end;
 use serde_json::{Value, json};
 
 /// How much is kept for all sessions together, in bytes: 4 of the largest that one may have.
@@ -22,8 +23,6 @@ const ENTRY_BYTES: usize = 512;
 const LINE_MAX: usize = 4 << 10;
 /// How many lines a page has where nobody says how many: as a log.
 const LINES: u64 = hermes_process::registry::request::LOG_LINES;
-/// How a mask begins.
-const MASK: &str = "[REDACTED:";
 /// How every id begins.
 const PREFIX: &str = "res_";
 
@@ -170,25 +169,13 @@ fn lines(text: &str) -> Vec<&str> {
     let mut lines = Vec::new();
     for mut line in text.split_inclusive('\n') {
         while line.len() > LINE_MAX {
-            let (piece, rest) = line.split_at(piece(line));
+            let (piece, rest) = line.split_at(page_end(line, LINE_MAX));
             lines.push(piece);
             line = rest;
         }
         lines.push(line);
     }
     lines
-}
-
-/// Where a piece of a line that is too long ends: behind a space where there is one, and never within a character or a mask.
-fn piece(line: &str) -> usize {
-    let most = line.floor_char_boundary(LINE_MAX);
-    let space = line.as_bytes()[..most].iter().rposition(u8::is_ascii_whitespace);
-    let end = space.map_or(most, |at| at + 1);
-    let open = line[..end].rfind('[').filter(|open| {
-        let begun = &line[*open..end];
-        *open > 0 && !begun.contains(']') && (begun.starts_with(MASK) || MASK.starts_with(begun))
-    });
-    open.unwrap_or(end)
 }
 
 #[cfg(test)]

@@ -44,21 +44,27 @@ pub fn page(text: &Visible, from: usize, limit: usize) -> Page {
     let whole = text.as_str();
     let from = whole.floor_char_boundary(from);
     let rest = &whole[from..];
-    if rest.len() <= limit {
-        return Page { text: visible::seal(rest.to_owned()), next: None };
-    }
-    let mut end = cut::head_end(rest, limit);
-    if end == 0 {
-        end = rest.floor_char_boundary(limit).max(rest.ceil_char_boundary(1));
-        // A token is torn if it is longer than a page, a mask is not.
-        match mask::mask_at(rest, end) {
-            Some((0, after)) => end = after,
-            Some((start, _)) if start < end => end = start,
-            _ => {}
-        }
-    }
+    let end = page_end(rest, limit);
     let next = (end < rest.len()).then_some(from + end);
     Page { text: visible::seal(rest[..end].to_owned()), next }
+}
+
+/// Where the first page of a text ends, as [`page`] cuts it: never 0, unless the text is empty.
+pub fn page_end(text: &str, limit: usize) -> usize {
+    if text.len() <= limit {
+        return text.len();
+    }
+    let end = cut::head_end(text, limit);
+    if end > 0 {
+        return end;
+    }
+    let end = text.floor_char_boundary(limit).max(text.ceil_char_boundary(1));
+    // A token is torn if it is longer than a page, a mask is not.
+    match mask::mask_at(text, end) {
+        Some((0, after)) => after,
+        Some((start, _)) if start < end => start,
+        _ => end,
+    }
 }
 
 /// A document that fits, and what it had to give up.
