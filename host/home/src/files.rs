@@ -5,7 +5,8 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, OpenOptionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -153,6 +154,18 @@ pub enum ReadError {
         /// The limit in bytes.
         max: u64,
     },
+    /// A link leads out of the folder it must stay in.
+    #[error("'{path}' leads out of its folder to somewhere else: put the file itself there")]
+    Outside {
+        /// The file as it was named.
+        path: PathBuf,
+    },
+    /// Somebody wrote to it meanwhile.
+    #[error("'{path}' was changed while it was read: try again when nothing writes to it")]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// No permission.
     #[error("no permission to read '{path}': check its owner and mode, and those of the folders above it")]
     Denied {
@@ -183,6 +196,20 @@ impl ReadError {
         }
     }
 
+    /// The same about the file as it was named, where it was opened under another name.
+    fn named(self, as_given: &Path) -> Self {
+        let path = as_given.to_owned();
+        match self {
+            Self::Missing { .. } => Self::Missing { path },
+            Self::NotAFile { what, .. } => Self::NotAFile { path, what },
+            Self::TooLarge { size, max, .. } => Self::TooLarge { path, size, max },
+            Self::Outside { .. } => Self::Outside { path },
+            Self::Changed { .. } => Self::Changed { path },
+            Self::Denied { source, .. } => Self::Denied { path, source },
+            Self::Refused { source, .. } => Self::Refused { path, source },
+        }
+    }
+
     /// Whether there is simply no such file.
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Missing { .. })
@@ -195,21 +222,73 @@ impl ReadError {
 /// # Errors
 /// It is missing, not a file, too large, or refused.
 pub fn read_bounded(path: &Path, max: u64) -> Result<Vec<u8>, ReadError> {
+    let mut file = open_regular(path)?;
+    let metadata = file.metadata().map_err(|source| ReadError::of(path, source))?;
+    read_open(path, &mut file, &metadata, max)
+}
+
+/// As [`read_bounded`], and refuses a path that leads out of `folder` by a symbolic link, and a file that somebody writes
+/// to meanwhile: for files that come from a stranger.
+///
+/// # Errors
+/// As for [`read_bounded`]; or it leads out of the folder, or was changed while it was read.
+pub fn read_beneath(folder: &Path, path: &Path, max: u64) -> Result<Vec<u8>, ReadError> {
     let refused = |source| ReadError::of(path, source);
-    // Looked at before it is opened, since opening a device can have effects; and after, since it may have changed.
+    let outside = || ReadError::Outside { path: path.to_owned() };
+    let within = folder.canonicalize().map_err(refused)?;
+    let target = path.canonicalize().map_err(refused)?;
+    if !target.starts_with(&within) {
+        return Err(outside());
+    }
+    let mut file = open_regular(&target).map_err(|error| error.named(path))?;
+    // What was opened, and not what the name led to a moment ago. Without /proc the look above has to do.
+    let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    if opened.is_ok_and(|opened| !opened.starts_with(&within)) {
+        return Err(outside());
+    }
+    read_unchanged(path, &mut file, max)
+}
+
+/// As [`read_bounded`], and refuses a file that somebody writes to meanwhile.
+///
+/// # Errors
+/// As for [`read_bounded`]; or it was changed while it was read.
+pub fn read_still(path: &Path, max: u64) -> Result<Vec<u8>, ReadError> {
+    read_unchanged(path, &mut open_regular(path)?, max)
+}
+
+fn read_unchanged(path: &Path, file: &mut File, max: u64) -> Result<Vec<u8>, ReadError> {
+    let refused = |source| ReadError::of(path, source);
+    let before = file.metadata().map_err(refused)?;
+    let bytes = read_open(path, file, &before, max)?;
+    let after = file.metadata().map_err(refused)?;
+    let moved = |metadata: &fs::Metadata| (metadata.len(), metadata.mtime(), metadata.mtime_nsec(), metadata.ino());
+    if moved(&before) != moved(&after) || bytes.len() as u64 != after.len() {
+        return Err(ReadError::Changed { path: path.to_owned() });
+    }
+    Ok(bytes)
+}
+
+/// Opens a regular file for reading. It is looked at before it is opened, since opening a device can have effects; and
+/// after, since it may have changed.
+fn open_regular(path: &Path) -> Result<File, ReadError> {
+    let refused = |source| ReadError::of(path, source);
     check_regular(path, &fs::metadata(path).map_err(refused)?)?;
     // O_NONBLOCK: opening a FIFO for reading would wait for a writer.
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path).map_err(refused)?;
-    let metadata = file.metadata().map_err(refused)?;
-    check_regular(path, &metadata)?;
+    check_regular(path, &file.metadata().map_err(refused)?)?;
+    Ok(file)
+}
+
+fn read_open(path: &Path, file: &mut File, metadata: &fs::Metadata, max: u64) -> Result<Vec<u8>, ReadError> {
     let too_large = |size| ReadError::TooLarge { path: path.to_owned(), size, max };
     if metadata.len() > max {
         return Err(too_large(metadata.len()));
     }
     // The size is a hint: the file may grow while it is read, and files of /proc say 0.
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0));
-    file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(refused)?;
+    file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(|source| ReadError::of(path, source))?;
     if bytes.len() as u64 > max {
         return Err(too_large(bytes.len() as u64));
     }
@@ -374,6 +453,34 @@ mod tests {
         let size = 2 * 1024 * 1024 * 1024;
         File::create(&path).unwrap().set_len(size).unwrap();
         assert!(matches!(read_bounded(&path, 1024), Err(ReadError::TooLarge { size: s, .. }) if s == size));
+    }
+
+    #[test]
+    fn a_link_may_lead_within_its_folder_and_not_out_of_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("folder");
+        fs::create_dir_all(folder.join("deep")).unwrap();
+        fs::write(folder.join("deep/file"), "inside").unwrap();
+        fs::write(temp.path().join("secret"), "outside").unwrap();
+        std::os::unix::fs::symlink("deep/file", folder.join("within")).unwrap();
+        std::os::unix::fs::symlink("../secret", folder.join("out")).unwrap();
+        std::os::unix::fs::symlink("..", folder.join("up")).unwrap();
+        assert_eq!(read_beneath(&folder, &folder.join("within"), 100).unwrap(), b"inside");
+        for name in ["out", "up/secret", "deep/../../secret"] {
+            let error = read_beneath(&folder, &folder.join(name), 100).unwrap_err();
+            assert!(matches!(&error, ReadError::Outside { path } if path.ends_with(name)), "{name}: {error}");
+        }
+        assert!(read_beneath(&folder, &folder.join("none"), 100).unwrap_err().is_missing());
+        std::os::unix::fs::symlink(&folder, temp.path().join("linked")).unwrap();
+        let linked = temp.path().join("linked");
+        assert_eq!(read_beneath(&linked, &linked.join("within"), 100).unwrap(), b"inside");
+    }
+
+    #[test]
+    fn a_file_whose_size_is_not_what_it_holds_is_changing() {
+        // A file of /proc says 0 and holds something, as one does that grows between two looks.
+        let error = read_still(Path::new("/proc/self/status"), 1024 * 1024).unwrap_err();
+        assert!(matches!(error, ReadError::Changed { .. }), "{error}");
     }
 
     #[test]

@@ -61,6 +61,17 @@ pub fn log_filter() -> Option<String> {
     log_filter_from(&process_environment)
 }
 
+/// The folders the system looks for programs in, if it is told any.
+pub fn search_path() -> Option<OsString> {
+    value(&process_environment, "PATH")
+}
+
+/// The variable that a setting of a plugin names, as in `"${SLACK_URL}"`. None where it is not set, set to nothing, or no
+/// UTF-8 text. Its value may be a secret.
+pub fn named(name: &str) -> Option<String> {
+    value(&process_environment, name)?.into_string().ok()
+}
+
 fn log_filter_from(lookup: Lookup<'_>) -> Option<String> {
     value(lookup, HERMES_LOG.name).map(|value| value.to_string_lossy().into_owned())
 }

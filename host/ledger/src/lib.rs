@@ -1,5 +1,5 @@
-//! What must outlive the host: running processes, receipts, events until they are delivered, and audit counters, in one
-//! SQLite file (`state.db`) in the home.
+//! What must outlive the host: running processes, receipts, events until they are delivered, audit counters, and what
+//! notifiers keep, in one SQLite file (`state.db`) in the home.
 //!
 //! The only room that writes SQL. It must never hold a text that was not revealed, never show one that it read (what
 //! comes out is `Captured` and goes through the policy again), never quote either in an error or a log line, and never
@@ -16,6 +16,11 @@
 //! `started` writes its checkpoint. `finished` turns that into a receipt and records the completion event, in one
 //! transaction, before anybody is told. Where a host died in between, `abandoned` gives its checkpoints to exactly one
 //! other host.
+//!
+//! # What notifiers keep
+//!
+//! [`values::Values`] has a connection of its own for each change, since a notifier runs on a thread that may wait. A
+//! notifier is told only what was revealed, so that what it keeps is no captured text either.
 //!
 //! # The life of an event
 //!
@@ -46,6 +51,7 @@ pub mod reader;
 pub mod receipt;
 mod schema;
 mod store;
+pub mod values;
 
 #[cfg(test)]
 mod tests;

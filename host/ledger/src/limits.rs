@@ -24,3 +24,11 @@ pub const AUDIT_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 pub const AUDITS_MAX: u32 = 10_000;
 /// How often what is too old or too much is removed, at most.
 pub const RETENTION_PAUSE: Duration = Duration::from_secs(60);
+/// How large one value of a plugin may be: a plugin remembers what it did, not what it saw.
+pub const VALUE_BYTES_MAX: usize = 64 * 1024;
+/// How long the key of a value may be, in bytes.
+pub const KEY_BYTES_MAX: usize = 256;
+/// How many values one plugin may keep.
+pub const KEYS_MAX: u32 = 256;
+/// How large all keys and values of one plugin may be together.
+pub const VALUES_BYTES_MAX: u64 = 1024 * 1024;

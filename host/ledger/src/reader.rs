@@ -91,7 +91,10 @@ impl Reader {
         self.look_up(|connection| audits::list(connection, limit))
     }
 
-    fn look_up<T: Default>(&self, query: impl Fn(&Connection) -> rusqlite::Result<T>) -> Result<T, OpenError> {
+    pub(crate) fn look_up<T: Default>(
+        &self,
+        query: impl Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, OpenError> {
         Ok(self.see(query)?.unwrap_or_default())
     }
 

@@ -5,8 +5,9 @@
 use rusqlite_migration::{M, Migrations};
 
 /// Each moves a file one version forward; there is no way back.
-const STEPS: &[M<'static>] = &[M::up(
-    "CREATE TABLE hosts (
+const STEPS: &[M<'static>] = &[
+    M::up(
+        "CREATE TABLE hosts (
         marker TEXT PRIMARY KEY,
         boot_id TEXT NOT NULL,
         pid_namespace INTEGER NOT NULL,
@@ -91,7 +92,17 @@ const STEPS: &[M<'static>] = &[M::up(
         last_at INTEGER NOT NULL,
         PRIMARY KEY (source, surface, generation)
     ) STRICT, WITHOUT ROWID;",
-)];
+    ),
+    M::up(
+        "CREATE TABLE plugin_values (
+        plugin TEXT NOT NULL,
+        key TEXT NOT NULL,
+        value BLOB NOT NULL,
+        changed_at INTEGER NOT NULL,
+        PRIMARY KEY (plugin, key)
+    ) STRICT, WITHOUT ROWID;",
+    ),
+];
 
 /// All steps, from an empty file to the latest version.
 pub(crate) const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);

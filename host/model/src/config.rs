@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::EventKind;
 use crate::id::{PluginName, ServerName};
 
 pub mod servers;
@@ -178,11 +179,20 @@ pub struct NotificationsConfig {
     pub background: BackgroundNotifications,
     /// The longest output of a completion, in bytes, where the command asks for no other.
     pub completion_bytes: u64,
+    /// Whether events are shown on the desktop too.
+    pub desktop: bool,
+    /// The kinds of events that are.
+    pub desktop_kinds: Vec<EventKind>,
 }
 
 impl Default for NotificationsConfig {
     fn default() -> Self {
-        Self { background: BackgroundNotifications::default(), completion_bytes: 2000 }
+        Self {
+            background: BackgroundNotifications::default(),
+            completion_bytes: 2000,
+            desktop: false,
+            desktop_kinds: vec![EventKind::Completion, EventKind::Match, EventKind::Server],
+        }
     }
 }
 

@@ -13,6 +13,7 @@ pub mod exit;
 pub mod hook;
 pub mod id;
 pub mod interpolate;
+pub mod language;
 pub mod pattern;
 pub mod report;
 pub mod screening;

@@ -99,7 +99,7 @@ pub(crate) fn head_end(text: &str, budget: usize) -> usize {
 
 /// Where the shown end begins: at the first whole line, unless that wastes more than half of what is left; then after a
 /// token.
-fn tail_start(text: &str, from: usize) -> usize {
+pub(crate) fn tail_start(text: &str, from: usize) -> usize {
     let bytes = text.as_bytes();
     if from == 0 || bytes[from - 1] == b'\n' {
         return from;

@@ -76,6 +76,13 @@ pub trait Notifier: Send + Sync {
     fn decide(&self, index: usize, seq: u64, event: &Event) -> Result<Verdict, String>;
 }
 
+/// Where events are shown to a person, beside being delivered.
+pub trait Sink: Send + Sync {
+    /// Takes an event that is delivered: decided about, not suppressed, not hidden. Returns at once, and never fails:
+    /// what cannot be shown is the sink's business.
+    fn show(&self, event: &Event);
+}
+
 /// Why an event wakes nobody.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppressed {

@@ -74,6 +74,11 @@ pub trait Policy: Send + Sync {
     /// What should be in force and is not, in words for the reply (for example a transform that did not load).
     fn warnings(&self) -> Vec<String>;
 
+    /// Those of [`Policy::warnings`] that are about redactors: they hold for a text no transform is asked about too.
+    fn redactor_warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Asks every redactor about the same window and unites their answers.
     ///
     /// # Errors
@@ -124,7 +129,7 @@ impl Policy for RedactOnly<'_> {
     }
 
     fn warnings(&self) -> Vec<String> {
-        Vec::new()
+        self.0.redactor_warnings()
     }
 
     fn redact(&self, context: &Context, window: &Window<'_>) -> Result<Findings, Withheld> {

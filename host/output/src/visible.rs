@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::cut;
+
 /// Text that may be shown, stored and sent: redacted, and free of control characters except newline and tab.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
@@ -33,6 +35,19 @@ impl Visible {
     pub fn part(&self, range: std::ops::Range<usize>) -> Self {
         let (start, end) = (self.0.floor_char_boundary(range.start), self.0.ceil_char_boundary(range.end));
         seal(self.0.get(start..end).unwrap_or_default().to_owned())
+    }
+
+    /// Its beginning, of up to so many bytes, where that splits no mask, character or token.
+    pub fn first(&self, bytes: usize) -> Self {
+        if self.0.len() <= bytes {
+            return self.clone();
+        }
+        seal(self.0[..cut::head_end(&self.0, bytes)].to_owned())
+    }
+
+    /// Its end, of up to so many bytes, where that splits no mask, character or token.
+    pub fn last(&self, bytes: usize) -> Self {
+        seal(self.0[cut::tail_start(&self.0, self.0.len().saturating_sub(bytes))..].to_owned())
     }
 
     /// Texts one after the other, each in lines of its own.

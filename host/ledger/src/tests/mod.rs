@@ -6,6 +6,7 @@ mod events;
 mod history;
 mod processes;
 mod reading;
+mod values;
 
 use std::fs;
 use std::path::PathBuf;
@@ -82,7 +83,9 @@ impl Place {
         let after = Self { folder: tempfile::tempdir().unwrap(), clock: self.clock.clone() };
         after.home().ensure().unwrap();
         for name in ["state.db", "state.db-wal"] {
-            fs::copy(self.root().join(name), after.root().join(name)).unwrap();
+            if name == "state.db" || self.root().join(name).exists() {
+                fs::copy(self.root().join(name), after.root().join(name)).unwrap();
+            }
         }
         after
     }
