@@ -55,10 +55,12 @@ pub mod imports {
     wit_bindgen::generate!({
         path: ["wit/host/v0.1", "wit/hook/v0.1"],
         inline: "package hermes:sdk; world imports-part {
-            import hermes:host/log@0.1.0;
-            import hermes:host/count@0.1.0;
-            import hermes:host/scan@0.1.0;
-            import hermes:host/clock@0.1.0;
+            import hermes:host/log@0.1.1;
+            import hermes:host/count@0.1.1;
+            import hermes:host/scan@0.1.1;
+            import hermes:host/clock@0.1.1;
+            import hermes:host/storage@0.1.1;
+            import hermes:host/http@0.1.1;
         }",
         world: "hermes:sdk/imports-part",
         generate_all,

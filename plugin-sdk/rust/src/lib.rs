@@ -40,6 +40,7 @@ mod hooks;
 mod text;
 
 pub mod host;
+pub mod outside;
 
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
