@@ -9,10 +9,13 @@ use crate::{RedactSecrets, Settings};
 
 /// A case: no secret may be in the masked text, and each string to keep must be.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Case {
-    id: String,
+    name: String,
     text: String,
+    #[serde(rename = "lacks")]
     secrets: Vec<String>,
+    #[serde(rename = "contains")]
     keep: Vec<String>,
 }
 
@@ -96,12 +99,12 @@ fn every_case_is_masked_and_keeps_what_it_must() {
                     && secret.is_ascii()
                     && (0..=secret.len() - 12).any(|at| out.contains(&secret[at..at + 12]));
             if leaks {
-                wrong.push(format!("{}: leaks {secret:?} in {out:?}", case.id));
+                wrong.push(format!("{}: leaks {secret:?} in {out:?}", case.name));
             }
         }
         for keep in &case.keep {
             if !out.contains(keep.as_str()) {
-                wrong.push(format!("{}: lost {keep:?} in {out:?}", case.id));
+                wrong.push(format!("{}: lost {keep:?} in {out:?}", case.name));
             }
         }
     }
@@ -111,7 +114,7 @@ fn every_case_is_masked_and_keeps_what_it_must() {
 #[test]
 fn a_text_in_single_characters_has_the_masks_of_the_whole() {
     for case in cases() {
-        assert_eq!(stream(&case.text, &boundaries(&case.text)), view(&case.text), "{}", case.id);
+        assert_eq!(stream(&case.text, &boundaries(&case.text)), view(&case.text), "{}", case.name);
     }
 }
 
@@ -120,7 +123,7 @@ fn a_text_cut_in_two_anywhere_has_the_masks_of_the_whole() {
     for case in cases() {
         let whole = view(&case.text);
         for cut in boundaries(&case.text) {
-            assert_eq!(stream(&case.text, &[cut]), whole, "{} cut at {cut}", case.id);
+            assert_eq!(stream(&case.text, &[cut]), whole, "{} cut at {cut}", case.name);
         }
     }
 }
@@ -129,7 +132,7 @@ fn a_text_cut_in_two_anywhere_has_the_masks_of_the_whole() {
 fn masking_twice_is_masking_once() {
     for case in cases() {
         let once = view(&case.text);
-        assert_eq!(view(&once), once, "{}", case.id);
+        assert_eq!(view(&once), once, "{}", case.name);
     }
 }
 

@@ -17,14 +17,20 @@ fn shown(context: &Context, budget_tokens: usize, text: &str) -> (bool, String) 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kind {
-    id: String,
+    name: String,
     exit_code: i32,
-    budget_tokens: usize,
-    must_keep: Vec<String>,
-    must_not_claim: Vec<String>,
+    settings: KindSettings,
+    contains: Vec<String>,
+    lacks: Vec<String>,
     #[serde(default)]
     command: String,
     text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KindSettings {
+    budget_tokens: usize,
 }
 
 #[test]
@@ -33,18 +39,18 @@ fn every_kind_keeps_what_matters_and_claims_nothing_false() {
     let mut failures = Vec::new();
     for kind in kinds {
         let context = Context { command: kind.command, exit_code: Some(kind.exit_code), ..Context::default() };
-        let (changed, summary) = shown(&context, kind.budget_tokens, &kind.text);
+        let (changed, summary) = shown(&context, kind.settings.budget_tokens, &kind.text);
         if changed && !summary.contains(&format!("exit {}", kind.exit_code)) {
-            failures.push(format!("{}: the exit status is missing", kind.id));
+            failures.push(format!("{}: the exit status is missing", kind.name));
         }
-        if summary.len() > kind.text.len().min(kind.budget_tokens * 4) && changed {
-            failures.push(format!("{}: {} bytes", kind.id, summary.len()));
+        if summary.len() > kind.text.len().min(kind.settings.budget_tokens * 4) && changed {
+            failures.push(format!("{}: {} bytes", kind.name, summary.len()));
         }
-        for keep in kind.must_keep.iter().filter(|keep| !summary.contains(*keep)) {
-            failures.push(format!("{}: lost {keep:?}", kind.id));
+        for keep in kind.contains.iter().filter(|keep| !summary.contains(*keep)) {
+            failures.push(format!("{}: lost {keep:?}", kind.name));
         }
-        for claim in kind.must_not_claim.iter().filter(|claim| summary.contains(*claim)) {
-            failures.push(format!("{}: claims {claim:?}", kind.id));
+        for claim in kind.lacks.iter().filter(|claim| summary.contains(*claim)) {
+            failures.push(format!("{}: claims {claim:?}", kind.name));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
