@@ -2,9 +2,16 @@
 //!
 //! This module converts and delegates; it decides nothing.
 
+use std::time::Duration;
+
+use hermes_ledger::limits::{VALUE_BYTES_MAX, VALUES_BYTES_MAX};
+use hermes_ledger::values::ValuesError;
+use hermes_outbound::error::SendError;
 use wasmtime::component::{HasSelf, Linker};
 
+use crate::granted::{Asked, StorageRefused};
 use crate::guest::Guest;
+use crate::limits::ANSWER_TIME;
 
 #[allow(
     missing_docs,
@@ -17,14 +24,21 @@ pub(crate) mod bindings {
         wasmtime::component::bindgen!({
             path: ["../../wit/host/v0.1", "../../wit/hook/v0.1"],
             inline: "package hermes:offered; world imports {
-                import hermes:host/log@0.1.0;
-                import hermes:host/count@0.1.0;
-                import hermes:host/scan@0.1.0;
-                import hermes:host/storage@0.1.0;
-                import hermes:host/clock@0.1.0;
-                import hermes:host/http@0.1.0;
+                import hermes:host/log@0.1.1;
+                import hermes:host/count@0.1.1;
+                import hermes:host/scan@0.1.1;
+                import hermes:host/storage@0.1.1;
+                import hermes:host/clock@0.1.1;
+                import hermes:host/http@0.1.1;
             }",
             world: "hermes:offered/imports",
+            imports: {
+                "hermes:host/clock.sleep": async,
+                "hermes:host/http.send": async,
+                "hermes:host/storage.get": async,
+                "hermes:host/storage.put": async,
+                "hermes:host/storage.remove": async,
+            },
         });
     }
     pub(crate) mod redactor {
@@ -111,24 +125,35 @@ impl host::scan::Host for Guest {
             Err(FindError::UnknownSet) => Err(host::scan::ScanError::UnknownSet),
             Err(FindError::NoText) => Err(host::scan::ScanError::NoText),
             Err(FindError::TooManyHits(limit)) => Err(host::scan::ScanError::TooManyHits(limit)),
+            // The guest is not entered again: the clock ends the call where it returns to.
+            Err(FindError::OutOfTime) => Err(host::scan::ScanError::TooManyHits(0)),
         }
     }
 }
 
-/// What a notifier is told when it uses what was not granted.
-const NOT_GRANTED: &str = "the permission was not granted";
-
 impl host::storage::Host for Guest {
-    fn get(&mut self, _: String) -> Result<Option<Vec<u8>>, host::storage::StorageError> {
-        Err(host::storage::StorageError::Unavailable(NOT_GRANTED.to_owned()))
+    async fn get(&mut self, key: String) -> Result<Option<Vec<u8>>, host::storage::StorageError> {
+        self.host_calls += 1;
+        self.granted.values(self.host_time_left(), move |values| values.get(&key)).await.map_err(storage_error)
     }
 
-    fn put(&mut self, _: String, _: Vec<u8>) -> Result<(), host::storage::StorageError> {
-        Err(host::storage::StorageError::Unavailable(NOT_GRANTED.to_owned()))
+    async fn put(&mut self, key: String, value: Vec<u8>) -> Result<(), host::storage::StorageError> {
+        self.host_calls += 1;
+        self.granted.values(self.host_time_left(), move |values| values.put(&key, &value)).await.map_err(storage_error)
     }
 
-    fn remove(&mut self, _: String) -> Result<(), host::storage::StorageError> {
-        Err(host::storage::StorageError::Unavailable(NOT_GRANTED.to_owned()))
+    async fn remove(&mut self, key: String) -> Result<(), host::storage::StorageError> {
+        self.host_calls += 1;
+        self.granted.values(self.host_time_left(), move |values| values.remove(&key)).await.map_err(storage_error)
+    }
+}
+
+fn storage_error(error: StorageRefused) -> host::storage::StorageError {
+    use host::storage::StorageError;
+    match error {
+        StorageRefused::Values(ValuesError::TooLarge) => StorageError::TooLarge(VALUE_BYTES_MAX as u64),
+        StorageRefused::Values(ValuesError::Quota) => StorageError::QuotaExceeded(VALUES_BYTES_MAX),
+        other => StorageError::Unavailable(other.to_string()),
     }
 }
 
@@ -137,12 +162,38 @@ impl host::clock::Host for Guest {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
+
+    async fn sleep(&mut self, ms: u32) -> u32 {
+        self.host_calls += 1;
+        let left = self.host_time_left().saturating_sub(ANSWER_TIME);
+        let wait = Duration::from_millis(u64::from(ms)).min(left);
+        tokio::time::sleep(wait).await;
+        u32::try_from(wait.as_millis()).unwrap_or(u32::MAX)
+    }
 }
 
 impl host::http::Host for Guest {
-    fn send(&mut self, request: host::http::Request) -> Result<host::http::Response, host::http::HttpError> {
-        let host =
-            request.url.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or(""));
-        Err(host::http::HttpError::Denied(host.to_owned()))
+    async fn send(&mut self, request: host::http::Request) -> Result<host::http::Response, host::http::HttpError> {
+        self.host_calls += 1;
+        let asked = Asked {
+            method: request.method,
+            url: request.url,
+            headers: request.headers,
+            body: request.body,
+            timeout: Duration::from_millis(u64::from(request.timeout_ms)).min(self.host_time_left()),
+        };
+        let response = self.granted.send(asked).await.map_err(http_error)?;
+        Ok(host::http::Response { status: response.status, headers: response.headers, body: response.body })
+    }
+}
+
+fn http_error(error: SendError) -> host::http::HttpError {
+    use host::http::HttpError;
+    match error {
+        SendError::Denied(_) | SendError::Plain(_) | SendError::Address { .. } => HttpError::Denied(error.to_string()),
+        SendError::Invalid(what) => HttpError::Invalid(what),
+        SendError::TimedOut(_) => HttpError::TimedOut,
+        SendError::TooLarge { max, .. } => HttpError::TooLarge(max),
+        other => HttpError::Failed(other.to_string()),
     }
 }

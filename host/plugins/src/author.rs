@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use hermes_home::files;
 use hermes_model::id::PluginName;
 
+use crate::digest::Digest;
 use crate::limits::FILE_MAX;
 use crate::manifest::{MANIFEST_MAX, Manifest};
 use crate::section::{self, COMPONENT_HEADER};
 
 /// The manifest's file name.
 pub const MANIFEST_FILE: &str = "plugin.toml";
-/// Where a Rust build leaves components, within a plugin's folder, the newest first wins.
+/// Where builds leave components, within a plugin's folder, the newest first wins.
 const BUILD_FOLDERS: [&str; 4] =
-    ["target/wasm32-wasip2/release", "target/wasm32-wasip2/plugin", "target/wasm32-wasip2/debug", "dist"];
+    ["target/wasm32-wasip2/release", "target/wasm32-wasip2/plugin", "target/wasm32-wasip2/debug", "build"];
 
 /// Why a plugin cannot be read or packed.
 #[derive(Debug, thiserror::Error)]
@@ -25,13 +26,23 @@ pub enum PackError {
     #[error("the component cannot be read")]
     Component(#[source] files::ReadError),
     /// The manifest cannot be read.
-    #[error("the folder has no readable {MANIFEST_FILE}; `hermes plugins new` writes one")]
+    #[error("the folder has no {MANIFEST_FILE} that can be used; `hermes plugins new` writes one")]
     Manifest(#[source] files::ReadError),
     /// The folder holds no component.
-    #[error("'{path}' holds no component: build it first (`cargo build --release --target wasm32-wasip2`)", path = .0.display())]
+    #[error("'{path}' holds no component: build it first (`hermes plugins build {path}`)", path = .0.display())]
     NotBuilt(PathBuf),
+    /// The file is not the one that was asked for. Never published, whatever is allowed.
+    #[error(
+        "the file has the digest {found}, not {wanted}: it is not the plugin you asked for, so nothing was installed"
+    )]
+    Digest {
+        /// The digest given.
+        wanted: Digest,
+        /// The file's.
+        found: Digest,
+    },
     /// Only a component can carry a manifest.
-    #[error("'{path}' is not a component, so it cannot be packed: build it for wasm32-wasip2", path = .0.display())]
+    #[error("'{path}' is not a component, so it cannot be packed: build it with `hermes plugins build`", path = .0.display())]
     NotAComponent(PathBuf),
     /// The folder for the packed file cannot be made.
     #[error("the folder '{path}' cannot be created", path = path.display())]
@@ -48,7 +59,7 @@ pub enum PackError {
 }
 
 /// A plugin as found on disk.
-pub struct Source {
+pub struct Found {
     /// The component with its manifest inside, or the bare file where there is no manifest to put in.
     pub packed: Vec<u8>,
     /// The component's path.
@@ -59,34 +70,50 @@ pub struct Source {
     pub name: Option<PluginName>,
 }
 
-/// Reads a component, or a folder with `plugin.toml` and a component.
+/// Reads a component, or a folder with `plugin.toml` and a component. A folder's files must be in it: links that lead
+/// out of it are refused.
 ///
 /// # Errors
 /// Something is missing, is not a file, or is too large. A file that is no component is not an error here: the
 /// pipeline says what it is.
-pub fn read_source(path: &Path) -> Result<Source, PackError> {
+pub fn read_source(path: &Path) -> Result<Found, PackError> {
+    read_pinned(path, None)
+}
+
+/// As [`read_source`]. With a digest, nothing of other bytes is looked at.
+///
+/// # Errors
+/// As for [`read_source`], or the bytes have another digest.
+pub(crate) fn read_pinned(path: &Path, digest: Option<Digest>) -> Result<Found, PackError> {
+    let pinned = |bytes: &[u8]| match digest {
+        Some(wanted) if Digest::of(bytes) != wanted => Err(PackError::Digest { wanted, found: Digest::of(bytes) }),
+        _ => Ok(()),
+    };
     if !path.exists() {
         return Err(PackError::NotFound(path.to_owned()));
     }
     if !path.is_dir() {
-        let packed = files::read_bounded(path, FILE_MAX).map_err(PackError::Component)?;
+        let packed = files::read_still(path, FILE_MAX).map_err(PackError::Component)?;
+        pinned(&packed)?;
         let name = section::read(&packed).and_then(name_in);
-        return Ok(Source { packed, component: path.to_owned(), folder: None, name });
+        return Ok(Found { packed, component: path.to_owned(), folder: None, name });
     }
-    let manifest = files::read_bounded(&path.join(MANIFEST_FILE), MANIFEST_MAX as u64).map_err(PackError::Manifest)?;
+    let manifest =
+        files::read_beneath(path, &path.join(MANIFEST_FILE), MANIFEST_MAX as u64).map_err(PackError::Manifest)?;
     let name = name_in(&manifest);
     let component = component_in(path, name.as_ref()).ok_or_else(|| PackError::NotBuilt(path.to_owned()))?;
-    let bytes = files::read_bounded(&component, FILE_MAX).map_err(PackError::Component)?;
+    let bytes = files::read_beneath(path, &component, FILE_MAX).map_err(PackError::Component)?;
     // A file that cannot carry a manifest goes on bare, so that the report says what is wrong with it.
     let packed = match std::str::from_utf8(&manifest) {
         Ok(manifest) if bytes.starts_with(&COMPONENT_HEADER) => section::embed(&bytes, manifest),
         _ => bytes,
     };
-    Ok(Source { packed, component, folder: Some(path.to_owned()), name })
+    pinned(&packed)?;
+    Ok(Found { packed, component, folder: Some(path.to_owned()), name })
 }
 
 /// The name in a manifest, even if the rest of it is wrong.
-fn name_in(manifest: &[u8]) -> Option<PluginName> {
+pub(crate) fn name_in(manifest: &[u8]) -> Option<PluginName> {
     if let Ok(manifest) = Manifest::parse(manifest) {
         return Some(manifest.name);
     }

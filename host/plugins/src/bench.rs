@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hermes_home::home::Home;
 use hermes_model::config::PluginConfig;
@@ -49,7 +50,9 @@ pub enum BenchError {
 
 /// A loaded plugin.
 pub struct Bench {
+    loader: Loader,
     live: Vec<Arc<Live>>,
+    steps: Vec<(&'static str, Duration)>,
 }
 
 impl Bench {
@@ -60,7 +63,7 @@ impl Bench {
     pub fn bundled(name: &str, cache_dir: &Path) -> Result<Self, BenchError> {
         let plugin: PluginName = name.parse().map_err(|_| BenchError::NotBundled(name.to_owned()))?;
         let (bytes, _) = bundled::component(&plugin).ok_or_else(|| BenchError::NotBundled(name.to_owned()))?;
-        Self::load(bytes, cache_dir)
+        Self::load(Self::loader(cache_dir)?, bytes, &PluginConfig::default())
     }
 
     /// Loads a component or a plugin's folder.
@@ -68,12 +71,33 @@ impl Bench {
     /// # Errors
     /// It cannot be read, or does not load.
     pub fn open(path: &Path, cache_dir: &Path) -> Result<Self, BenchError> {
-        Self::load(&author::read_source(path)?.packed, cache_dir)
+        Self::load(Self::loader(cache_dir)?, &author::read_source(path)?.packed, &PluginConfig::default())
     }
 
-    fn load(bytes: &[u8], cache_dir: &Path) -> Result<Self, BenchError> {
-        let loader = Loader { engine: Engine::start(Metering::Epoch)?, cache: CompileCache::at(cache_dir) };
-        let mut examined = loader.examine(bytes, None, &Map::new(), &PluginConfig::default());
+    /// Loads another packed component beside this one, in the same engine, as a host has them.
+    ///
+    /// # Errors
+    /// It does not load.
+    pub fn beside(&self, packed: &[u8], config: &PluginConfig) -> Result<Self, BenchError> {
+        Self::load(self.loader.clone(), packed, config)
+    }
+
+    /// Loads a copy of the bundled redactor beside this one, with bytes of its own.
+    ///
+    /// # Errors
+    /// It does not load.
+    pub fn copy(&self, number: usize) -> Result<Self, BenchError> {
+        let name: PluginName = "redact-secrets".parse().map_err(|_| BenchError::NotBundled(String::new()))?;
+        let (bytes, _) = bundled::component(&name).ok_or_else(|| BenchError::NotBundled(name.to_string()))?;
+        self.beside(&copied(bytes, number), &PluginConfig::default())
+    }
+
+    fn loader(cache_dir: &Path) -> Result<Loader, BenchError> {
+        Ok(Loader { engine: Engine::start(Metering::Epoch)?, cache: CompileCache::at(cache_dir) })
+    }
+
+    fn load(loader: Loader, bytes: &[u8], config: &PluginConfig) -> Result<Self, BenchError> {
+        let mut examined = loader.examine(bytes, None, &Map::new(), config);
         let (Some(manifest), Some(ready)) = (examined.manifest, examined.ready.take()) else {
             let first = examined.problems.first();
             return Err(BenchError::Broken(first.map(|problem| problem.message.clone()).unwrap_or_default()));
@@ -81,7 +105,29 @@ impl Bench {
         // Strikes of a measurement are nobody's business: a book where nothing can be written.
         let book = Book::at(Path::new("/proc/self/hermes-bench"));
         let live = Live::new(manifest.name, examined.digest, loader.engine.clone(), ready, &book);
-        Ok(Self { live: live.into_iter().map(Arc::new).collect() })
+        let steps = examined.steps.iter().map(|step| (step.step, Duration::from_secs_f64(step.ms / 1e3))).collect();
+        Ok(Self { loader, live: live.into_iter().map(Arc::new).collect(), steps })
+    }
+
+    /// How long a step of loading it took, such as `compile`; all of them together for none of their names.
+    pub fn step(&self, name: &str) -> Duration {
+        let all = self.steps.iter().all(|(step, _)| *step != name);
+        self.steps.iter().filter(|(step, _)| all || *step == name).map(|(_, time)| *time).sum()
+    }
+
+    /// Runs one of its pattern sets over a text as `scan.find` does, without the guest: how many hits there are.
+    ///
+    /// # Errors
+    /// It declares no set of this name, or there are too many hits.
+    pub fn find_natively(&self, set: &str, text: &str) -> Result<usize, BenchError> {
+        let live = self.live.first().ok_or_else(|| BenchError::NoAnswer("no hook".to_owned()))?;
+        let hits = live.patterns().find(set, text, || true);
+        hits.map(|hits| hits.len()).map_err(|error| BenchError::NoAnswer(format!("{error:?}")))
+    }
+
+    /// Forgives every strike, so that a plugin that fails is asked again.
+    pub fn forgive(&self) {
+        self.live.iter().for_each(|live| live.forgive());
     }
 
     fn hook(&self, hook: Hook) -> Result<&Live, BenchError> {
@@ -123,10 +169,9 @@ impl Bench {
     pub fn fill_home(home: &Home, copies: usize) -> Result<(), BenchError> {
         let name: PluginName = "redact-secrets".parse().map_err(|_| BenchError::NotBundled(String::new()))?;
         let (bytes, _) = bundled::component(&name).ok_or_else(|| BenchError::NotBundled(name.to_string()))?;
-        let manifest = section::read(bytes).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
         home.ensure().map_err(|error| BenchError::Broken(error.to_string()))?;
         for copy in 0..copies {
-            let packed = section::embed(bytes, &format!("# copy {copy}\n{manifest}"));
+            let packed = copied(bytes, copy);
             let entry = Entry {
                 name: format!("copy-{copy}").parse().map_err(|_| BenchError::NotBundled(String::new()))?,
                 enabled: true,
@@ -145,4 +190,10 @@ impl Bench {
         }
         Ok(())
     }
+}
+
+/// The same plugin with bytes of its own.
+fn copied(bytes: &[u8], number: usize) -> Vec<u8> {
+    let manifest = section::read(bytes).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
+    section::embed(bytes, &format!("# copy {number}\n{manifest}"))
 }

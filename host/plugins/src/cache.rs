@@ -112,7 +112,7 @@ impl CompileCache {
     }
 
     /// The user's key, if the folder and the key are the user's alone.
-    fn key(&self) -> Option<[u8; 32]> {
+    pub(crate) fn key(&self) -> Option<[u8; 32]> {
         let folder = fs::symlink_metadata(&self.folder).ok()?;
         if !folder.is_dir() || !is_private(&folder) {
             return None;

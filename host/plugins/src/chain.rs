@@ -22,6 +22,31 @@ pub(crate) struct Absent {
     pub(crate) code: String,
 }
 
+/// A plugin whose new version cannot load and whose last good one serves.
+#[derive(Clone, Debug)]
+pub(crate) struct OlderVersion {
+    pub(crate) name: String,
+    /// The version that serves.
+    pub(crate) version: String,
+    /// Why the one that is wanted does not: a problem's code.
+    pub(crate) code: String,
+    /// Whether it is a redactor.
+    pub(crate) redacts: bool,
+    /// Whether it only sees events.
+    pub(crate) only_notifies: bool,
+}
+
+impl OlderVersion {
+    /// What replies say of it.
+    pub(crate) fn sentence(&self) -> String {
+        let Self { name, version, code, .. } = self;
+        format!(
+            "plugin {name} cannot load as it is installed ({code}), so version {version} is still in force; see \
+             `hermes plugins why {name}`"
+        )
+    }
+}
+
 /// One generation's plugins, in order.
 pub struct Chain {
     pub(crate) generation: u64,
@@ -36,6 +61,8 @@ pub struct Chain {
     pub(crate) skipped: Vec<Absent>,
     /// Notifiers that are enabled or required, and not loaded.
     pub(crate) unasked: Vec<Absent>,
+    /// Plugins whose last good version is in the lists above.
+    pub(crate) older: Vec<OlderVersion>,
     /// Names of required plugins: quarantined redactors and transforms among them withhold too.
     pub(crate) required: Vec<String>,
 }
@@ -99,6 +126,9 @@ impl Policy for Chain {
         for absent in self.withheld_by.iter().chain(&self.skipped) {
             (&absent.name, &absent.code).hash(&mut hasher);
         }
+        for older in &self.older {
+            (&older.name, &older.version, &older.code).hash(&mut hasher);
+        }
         hasher.finish()
     }
 
@@ -113,7 +143,14 @@ impl Policy for Chain {
                 absent.name, absent.code, absent.name
             )
         });
-        transforms.chain(self.required_notifiers_missing()).collect()
+        // An event tells of a notifier, and a text only where the policy requires it.
+        let told = |older: &&OlderVersion| !older.only_notifies || self.required.contains(&older.name);
+        let older = self.older.iter().filter(told).map(OlderVersion::sentence);
+        older.chain(transforms).chain(self.required_notifiers_missing()).collect()
+    }
+
+    fn redactor_warnings(&self) -> Vec<String> {
+        self.older.iter().filter(|older| older.redacts).map(OlderVersion::sentence).collect()
     }
 
     fn redact(&self, context: &Context, window: &Window<'_>) -> Result<Findings, Withheld> {

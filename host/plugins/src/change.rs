@@ -1,24 +1,33 @@
 //! Changes to a home's plugins: each runs the whole pipeline where it must, and makes a new generation or nothing.
 
+pub mod grants;
+pub mod update;
+
 use std::path::{Path, PathBuf};
 
 use hermes_home::files;
 use hermes_home::home::Home;
+use hermes_ledger::values::{Values, ValuesError};
 use hermes_model::config::Config;
 use hermes_model::id::PluginName;
 use hermes_model::suggest;
 use serde_json::Map;
 
-use crate::author::{self, PackError};
+use self::grants::{GrantError, kept};
+use crate::author::{self, Found, PackError};
 use crate::bundled;
 use crate::cache::CompileCache;
 use crate::digest::Digest;
 use crate::engine::{Engine, EngineError, Metering};
 use crate::examined::Examined;
+use crate::fetch::{self, FetchError};
 use crate::generation::{BUNDLED, ChangeError, Entry, Generation, Store, StoreError};
 use crate::load::Loader;
+use crate::permission::Permission;
 use crate::problem::Problem;
 use crate::registry::{missing_grants, store_of};
+use crate::section;
+use crate::source::{self, Source, SourceError};
 use crate::strikes::{Book, Standing};
 
 /// Why a change was not made. Everything is as it was.
@@ -48,16 +57,29 @@ pub enum EditError {
     /// The order names a plugin twice, or not all fit.
     #[error("the order names '{0}' twice")]
     Twice(PluginName),
-    /// The file is not the one that was asked for. Never published, whatever is allowed.
-    #[error(
-        "the file has the digest {found}, not {wanted}: it is not the plugin you asked for, so nothing was installed"
-    )]
-    Digest {
-        /// The digest given.
-        wanted: Digest,
-        /// The file's.
-        found: Digest,
+    /// It was changed by somebody else since it was looked at.
+    #[error("plugin '{0}' was changed by somebody else meanwhile: look at it again and repeat")]
+    Raced(PluginName),
+    /// Its source holds another plugin.
+    #[error("the source of plugin '{name}' now holds '{other}': install that one under its own name")]
+    Renamed {
+        /// The plugin.
+        name: PluginName,
+        /// What its manifest says now.
+        other: PluginName,
     },
+    /// It cannot be granted or revoked.
+    #[error(transparent)]
+    Grant(#[from] GrantError),
+    /// What the plugin kept cannot be removed with it.
+    #[error("what plugin '{0}' keeps could not be removed")]
+    Values(PluginName, #[source] ValuesError),
+    /// What was given is no source.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It cannot be fetched.
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
     /// The plugin cannot be read or packed.
     #[error(transparent)]
     Pack(#[from] PackError),
@@ -75,7 +97,7 @@ pub enum EditError {
 /// What an installation takes.
 #[derive(Clone, Debug)]
 pub struct Install {
-    /// A component, a plugin's folder, or the name of a bundled plugin.
+    /// A component, a plugin's folder, a URL, or the name of a bundled plugin, as [`Source::parse`] takes it.
     pub source: PathBuf,
     /// The name, where the file gives none.
     pub name: Option<PluginName>,
@@ -83,6 +105,8 @@ pub struct Install {
     pub allow_broken: bool,
     /// The digest it must have.
     pub digest: Option<Digest>,
+    /// Whether a URL may lead to a private address.
+    pub allow_private: bool,
 }
 
 /// What a change made.
@@ -122,45 +146,33 @@ impl<'a> Editor<'a> {
     /// # Errors
     /// It cannot be read, or cannot load and `allow_broken` is not set.
     pub fn install(&self, install: &Install) -> Result<Changed, EditError> {
-        let bundled_name = install.source.to_str().and_then(|text| text.parse().ok());
-        if let Some(name) = bundled_name
-            && !install.source.exists()
-            && bundled::component(&name).is_some()
-        {
-            if let (Some(wanted), Some((_, found))) = (install.digest, bundled::component(&name))
-                && wanted != found
-            {
-                return Err(EditError::Digest { wanted, found });
-            }
-            return self.install_bundled(name);
-        }
-        let source = author::read_source(&install.source)?;
-        if let Some(wanted) = install.digest {
-            let found = Digest::of(&source.packed);
-            if found != wanted {
-                return Err(EditError::Digest { wanted, found });
-            }
-        }
-        let config = self.config_of(&source, install);
-        let mut examined = self.loader.examine(&source.packed, None, &Map::new(), &config);
-        let name = self.name_of(&source, install, &examined)?;
+        let source = Source::parse(&install.source)?;
+        let found = match &source {
+            Source::Bundled(name) => return self.install_bundled(name.clone(), install.digest),
+            Source::Path(path) => author::read_pinned(path, install.digest)?,
+            Source::Https(url) => fetched(url, install)?,
+        };
+        let config = self.config_of(&found, install);
+        let mut examined = self.loader.examine(&found.packed, None, &Map::new(), &config);
+        let name = name_of(&source, &found, install, &examined)?;
         if !examined.problems.is_empty() && !install.allow_broken {
             return Err(EditError::Broken { name, verb: "installed", problems: examined.problems });
         }
+        let asked = examined.manifest.as_ref().map(|manifest| manifest.permissions.clone()).unwrap_or_default();
+        let before = self.store.current()?.find(&name).map(|entry| entry.grants.clone()).unwrap_or_default();
         // It loads, and yet is not in force: that is said now, and not only by `list`.
-        examined.problems.extend(missing_grants(examined.manifest.as_ref(), &[]));
-        let path = std::path::absolute(&install.source).unwrap_or_else(|_| install.source.clone());
+        examined.problems.extend(missing_grants(examined.manifest.as_ref(), &before));
         let entry = Entry {
             name: name.clone(),
             enabled: true,
-            source: format!("file:{}", path.display()),
+            source: source.stored(),
             digest: Some(examined.digest),
             grants: Vec::new(),
             settings: Map::new(),
         };
         let version = examined.manifest.as_ref().map_or_else(String::new, |manifest| format!(" {}", manifest.version));
         let change = format!("install {name}{version}");
-        self.put(entry, &change, Some(&source.packed)).map(|(generation, replaced)| Changed {
+        self.put(entry, &asked, &change, Some(&found.packed)).map(|(generation, replaced)| Changed {
             generation,
             examined: Some(examined),
             name: Some(name),
@@ -169,7 +181,12 @@ impl<'a> Editor<'a> {
         })
     }
 
-    fn install_bundled(&self, name: PluginName) -> Result<Changed, EditError> {
+    fn install_bundled(&self, name: PluginName, digest: Option<Digest>) -> Result<Changed, EditError> {
+        if let (Some(wanted), Some((_, found))) = (digest, bundled::component(&name))
+            && wanted != found
+        {
+            return Err(PackError::Digest { wanted, found }.into());
+        }
         let entry = Entry {
             name: name.clone(),
             enabled: true,
@@ -178,14 +195,24 @@ impl<'a> Editor<'a> {
             grants: Vec::new(),
             settings: Map::new(),
         };
-        let (generation, replaced) = self.put(entry, &format!("install {name} (bundled)"), None)?;
-        Ok(Changed { generation, examined: None, name: Some(name), replaced, forgiven: false })
+        let config = self.config.plugins.get(&name).cloned().unwrap_or_default();
+        let mut examined =
+            bundled::component(&name).map(|(bytes, _)| self.loader.examine(bytes, None, &Map::new(), &config));
+        let manifest = examined.as_ref().and_then(|examined| examined.manifest.clone());
+        let asked = manifest.as_ref().map(|manifest| manifest.permissions.clone()).unwrap_or_default();
+        let before = self.store.current()?.find(&name).map(|entry| entry.grants.clone()).unwrap_or_default();
+        if let Some(examined) = &mut examined {
+            examined.problems.extend(missing_grants(manifest.as_ref(), &before));
+        }
+        let (generation, replaced) = self.put(entry, &asked, &format!("install {name} (bundled)"), None)?;
+        Ok(Changed { generation, examined, name: Some(name), replaced, forgiven: false })
     }
 
     /// Puts an entry in place of one of the same name, or at the end.
     fn put(
         &self,
         entry: Entry,
+        asked: &[Permission],
         change: &str,
         component: Option<&[u8]>,
     ) -> Result<(Generation, Option<String>), EditError> {
@@ -194,9 +221,10 @@ impl<'a> Editor<'a> {
             match plugins.iter_mut().find(|known| known.name == entry.name) {
                 Some(known) => {
                     replaced = Some(known.digest.map_or_else(|| known.source.clone(), |digest| digest.to_string()));
-                    // Settings belong to the name, not to the file.
+                    // Settings belong to the name, not to the file; grants too, as far as this file asks for them.
                     let settings = std::mem::take(&mut known.settings);
-                    *known = Entry { settings, ..entry };
+                    let grants = kept(asked, &known.grants);
+                    *known = Entry { settings, grants, ..entry };
                 }
                 None => plugins.push(entry),
             }
@@ -205,36 +233,23 @@ impl<'a> Editor<'a> {
         Ok((generation, replaced))
     }
 
-    fn config_of(&self, source: &author::Source, install: &Install) -> hermes_model::config::PluginConfig {
+    fn config_of(&self, source: &Found, install: &Install) -> hermes_model::config::PluginConfig {
         let name = source.name.as_ref().or(install.name.as_ref());
         name.and_then(|name| self.config.plugins.get(name)).cloned().unwrap_or_default()
     }
 
-    fn name_of(
-        &self,
-        source: &author::Source,
-        install: &Install,
-        examined: &Examined,
-    ) -> Result<PluginName, EditError> {
-        let from_manifest = examined.manifest.as_ref().map(|manifest| manifest.name.clone());
-        let named = from_manifest.or_else(|| source.name.clone()).or_else(|| install.name.clone());
-        let stem = || {
-            let stem = install.source.file_stem()?.to_str()?;
-            stem.to_lowercase().replace('_', "-").parse().ok()
-        };
-        named.or_else(stem).ok_or_else(|| EditError::NoName(install.source.clone()))
-    }
-
-    /// Removes a plugin.
+    /// Removes a plugin, and what it kept.
     ///
     /// # Errors
-    /// It is not installed.
+    /// It is not installed, or what it kept cannot be removed: the plugin is gone all the same then.
     pub fn remove(&self, name: &PluginName) -> Result<Generation, EditError> {
-        self.change(&format!("remove {name}"), None, |plugins| {
+        let generation = self.change(&format!("remove {name}"), None, |plugins| {
             let at = position(plugins, name)?;
             plugins.remove(at);
             Ok(())
-        })
+        })?;
+        Values::of(self.home, name.as_str()).clear().map_err(|error| EditError::Values(name.clone(), error))?;
+        Ok(generation)
     }
 
     /// Enables a plugin that can load, and forgives its strikes.
@@ -257,7 +272,7 @@ impl<'a> Editor<'a> {
                 crate::problem::Code::MissingFile,
                 name.as_str(),
                 "its file is not in the store",
-                format!("install it again: `hermes plugins install {}`", entry.source.trim_start_matches("file:")),
+                format!("install it again: {}", source::install_again(&entry.source)),
             )],
         };
         if !problems.is_empty() && !allow_broken {
@@ -370,6 +385,27 @@ impl<'a> Editor<'a> {
             ChangeError::Store(error) => error.into(),
         })
     }
+}
+
+/// The component behind a URL, which must have its digest before anything of it is looked at.
+fn fetched(url: &source::Url, install: &Install) -> Result<Found, EditError> {
+    let wanted = url.pinned(install.digest)?;
+    let packed = fetch::bytes(url, install.allow_private)?;
+    let found = Digest::of(&packed);
+    if found != wanted {
+        return Err(PackError::Digest { wanted, found }.into());
+    }
+    let name = section::read(&packed).and_then(author::name_in);
+    Ok(Found { packed, component: PathBuf::from(url.to_string()), folder: None, name })
+}
+
+/// The name under which a plugin is installed: its manifest's, the one given, or that of its file.
+fn name_of(source: &Source, found: &Found, install: &Install, examined: &Examined) -> Result<PluginName, EditError> {
+    let from_manifest = examined.manifest.as_ref().map(|manifest| manifest.name.clone());
+    let named = from_manifest.or_else(|| found.name.clone()).or_else(|| install.name.clone());
+    let stored = PathBuf::from(source.stored());
+    let stem = || stored.file_stem()?.to_str()?.to_lowercase().replace('_', "-").parse().ok();
+    named.or_else(stem).ok_or_else(|| EditError::NoName(found.component.clone()))
 }
 
 fn position(plugins: &[Entry], name: &PluginName) -> Result<usize, EditError> {

@@ -1,12 +1,12 @@
-//! Compares what a component imports and exports with what this host offers, and reports every difference.
+//! Compares what a component imports and exports with what a host offers, and reports every difference.
 //!
-//! Pure: surfaces in, problems out. The linker later says yes or no once more; this module is the one that says why.
+//! Pure: a surface and a contract in, problems out. The linker later says yes or no once more; this module is the one that says why.
 
 use hermes_model::hook::Hook;
 use hermes_model::suggest;
 use semver::Version;
 
-use crate::contract::{self, Access, HOOK_PACKAGE, HOST_PACKAGE};
+use crate::contract::{self, Access, Contract, HOOK_PACKAGE, HOST_PACKAGE};
 use crate::problem::{Code, Problem};
 use crate::surface::{Function, Interface, Shape, Surface};
 
@@ -75,13 +75,13 @@ pub fn tracks_of(surface: &Surface) -> (Option<String>, Option<String>) {
     (of(HOOK_PACKAGE, &mut surface.exports.keys()), of(HOST_PACKAGE, &mut surface.imports.keys()))
 }
 
-/// Everything in which the component and this host do not fit.
-pub fn compare(surface: &Surface) -> Vec<Problem> {
+/// Everything in which the component and a host of this contract do not fit. "This hermes" in a message is that host.
+pub fn compare(surface: &Surface, contract: &Contract) -> Vec<Problem> {
     let hooks = hooks_of(surface);
     let raw = hooks.iter().copied().find(|hook| hook.sees_raw_text());
     let mut problems = Vec::new();
     for (name, interface) in &surface.imports {
-        import(name, interface, raw, &mut problems);
+        import(name, interface, raw, contract, &mut problems);
     }
     for name in &surface.loose_imports {
         problems.push(Problem::new(
@@ -91,18 +91,18 @@ pub fn compare(surface: &Surface) -> Vec<Problem> {
             "build it for one of the worlds of hermes:hook (see `hermes plugins new`)",
         ));
     }
-    exports(surface, &hooks, &mut problems);
+    exports(surface, &hooks, contract, &mut problems);
     problems
 }
 
-fn import(full: &str, interface: &Interface, raw: Option<Hook>, problems: &mut Vec<Problem>) {
+fn import(full: &str, interface: &Interface, raw: Option<Hook>, contract: &Contract, problems: &mut Vec<Problem>) {
     let Some(name) = Name::parse(full) else {
-        problems.push(unknown_import(full));
+        problems.push(unknown_import(full, contract));
         return;
     };
     match name.package {
-        HOST_PACKAGE => host_import(&name, interface, raw, problems),
-        HOOK_PACKAGE => hook_import(&name, problems),
+        HOST_PACKAGE => host_import(&name, interface, raw, contract, problems),
+        HOOK_PACKAGE => hook_import(&name, contract, problems),
         "wasi:http" => problems.push(
             Problem::new(
                 Code::ImportDenied,
@@ -112,34 +112,40 @@ fn import(full: &str, interface: &Interface, raw: Option<Hook>, problems: &mut V
             )
             .compared(full, "nothing"),
         ),
-        package if package.starts_with("wasi:") => wasi_import(&name, problems),
-        _ => problems.push(unknown_import(full)),
+        package if package.starts_with("wasi:") => wasi_import(&name, contract, problems),
+        _ => problems.push(unknown_import(full, contract)),
     }
 }
 
-fn unknown_import(full: &str) -> Problem {
+fn unknown_import(full: &str, contract: &Contract) -> Problem {
     Problem::new(
         Code::ImportUnknown,
         full,
         format!("no version of hermes offers {full}"),
         "build it against hermes:host only, or run it in the host it was made for",
     )
-    .compared(full, format!("{HOST_PACKAGE}@{}", contract::host_version()))
+    .compared(full, format!("{HOST_PACKAGE}@{}", contract.host))
 }
 
-fn host_import(name: &Name<'_>, interface: &Interface, raw: Option<Hook>, problems: &mut Vec<Problem>) {
-    let ours = contract::host_version();
+fn host_import(
+    name: &Name<'_>,
+    interface: &Interface,
+    raw: Option<Hook>,
+    contract: &Contract,
+    problems: &mut Vec<Problem>,
+) {
+    let ours = &contract.host;
     let offer = format!("{HOST_PACKAGE}@{ours}");
     let Some(version) = &name.version else {
-        problems.push(unknown_import(name.full));
+        problems.push(unknown_import(name.full, contract));
         return;
     };
-    if !same_track(version, &ours) {
-        problems.push(other_track(name, version, &ours));
+    if !same_track(version, ours) {
+        problems.push(other_track(name, version, ours));
         return;
     }
-    let Some(offered) = contract::host_interfaces().get(name.interface) else {
-        problems.push(missing_interface(name, version, &ours));
+    let Some(offered) = contract.host_interfaces().get(name.interface) else {
+        problems.push(missing_interface(name, version, contract));
         return;
     };
     if let (Some(hook), Access::NotifierOnly) = (raw, offered.access) {
@@ -209,8 +215,9 @@ fn other_track(name: &Name<'_>, wanted: &Version, ours: &Version) -> Problem {
     }
 }
 
-fn missing_interface(name: &Name<'_>, wanted: &Version, ours: &Version) -> Problem {
-    let known: Vec<&str> = contract::host_interfaces().keys().map(String::as_str).collect();
+fn missing_interface(name: &Name<'_>, wanted: &Version, contract: &Contract) -> Problem {
+    let ours = &contract.host;
+    let known: Vec<&str> = contract.host_interfaces().keys().map(String::as_str).collect();
     let offered = format!("{HOST_PACKAGE}@{ours}");
     if wanted > ours {
         Problem::new(
@@ -232,21 +239,21 @@ fn missing_interface(name: &Name<'_>, wanted: &Version, ours: &Version) -> Probl
 }
 
 /// A plugin imports the hook package only for its types; what counts is the track.
-fn hook_import(name: &Name<'_>, problems: &mut Vec<Problem>) {
-    let ours = contract::hook_version();
+fn hook_import(name: &Name<'_>, contract: &Contract, problems: &mut Vec<Problem>) {
+    let ours = &contract.hook;
     match &name.version {
-        Some(version) if same_track(version, &ours) => {}
-        Some(version) => problems.push(other_track(name, version, &ours)),
-        None => problems.push(unknown_import(name.full)),
+        Some(version) if same_track(version, ours) => {}
+        Some(version) => problems.push(other_track(name, version, ours)),
+        None => problems.push(unknown_import(name.full, contract)),
     }
 }
 
-fn wasi_import(name: &Name<'_>, problems: &mut Vec<Problem>) {
+fn wasi_import(name: &Name<'_>, contract: &Contract, problems: &mut Vec<Problem>) {
     let ours = contract::wasi_version();
     let offered = format!("{}@{ours}", name.package);
     let path = format!("{}/{}", name.package, name.interface);
     let Some(version) = &name.version else {
-        problems.push(unknown_import(name.full));
+        problems.push(unknown_import(name.full, contract));
         return;
     };
     let known = contract::WASI_INTERFACES.contains(&path.as_str());
@@ -265,8 +272,8 @@ fn wasi_import(name: &Name<'_>, problems: &mut Vec<Problem>) {
     problems.push(problem.compared(name.full, offered));
 }
 
-fn exports(surface: &Surface, hooks: &[Hook], problems: &mut Vec<Problem>) {
-    let ours = contract::hook_version();
+fn exports(surface: &Surface, hooks: &[Hook], contract: &Contract, problems: &mut Vec<Problem>) {
+    let ours = &contract.hook;
     let theirs: Vec<Name<'_>> = surface
         .exports
         .keys()
@@ -275,7 +282,7 @@ fn exports(surface: &Surface, hooks: &[Hook], problems: &mut Vec<Problem>) {
         .collect();
     let exported = |interface: &str| {
         theirs.iter().find(|name| {
-            name.interface == interface && name.version.as_ref().is_some_and(|version| same_track(version, &ours))
+            name.interface == interface && name.version.as_ref().is_some_and(|version| same_track(version, ours))
         })
     };
     if theirs.is_empty() {
@@ -292,19 +299,19 @@ fn exports(surface: &Surface, hooks: &[Hook], problems: &mut Vec<Problem>) {
     }
     for name in &theirs {
         if let Some(version) = &name.version
-            && !same_track(version, &ours)
+            && !same_track(version, ours)
         {
-            let next = if *version > ours {
+            let next = if version > ours {
                 "update hermes, or install a version of the plugin built for this track"
             } else {
                 "rebuild the plugin with the SDK of this hermes"
             };
-            let message = format!("it exports {}; this hermes drives {HOOK_PACKAGE} {}", name.full, track(&ours));
+            let message = format!("it exports {}; this hermes drives {HOOK_PACKAGE} {}", name.full, track(ours));
             let offered = format!("{HOOK_PACKAGE}/{}@{ours}", name.interface);
             problems.push(Problem::new(Code::ExportMissing, name.full, message, next).compared(name.full, offered));
         }
     }
-    let current = theirs.iter().any(|name| name.version.as_ref().is_some_and(|version| same_track(version, &ours)));
+    let current = theirs.iter().any(|name| name.version.as_ref().is_some_and(|version| same_track(version, ours)));
     if current && hooks.is_empty() {
         problems.push(
             Problem::new(
@@ -333,14 +340,14 @@ fn exports(surface: &Surface, hooks: &[Hook], problems: &mut Vec<Problem>) {
             );
             continue;
         };
-        export_shapes(name, &surface.exports[name.full], interface, problems);
+        export_shapes(name, &surface.exports[name.full], interface, contract, problems);
     }
 }
 
-fn export_shapes(name: &Name<'_>, have: &Interface, interface: &str, problems: &mut Vec<Problem>) {
-    for (function, wanted) in contract::hook_interface(interface) {
+fn export_shapes(name: &Name<'_>, have: &Interface, interface: &str, contract: &Contract, problems: &mut Vec<Problem>) {
+    for (function, wanted) in contract.hook_interface(interface) {
         let subject = format!("{}#{function}", name.full);
-        let offered = format!("{HOOK_PACKAGE}@{}", contract::hook_version());
+        let offered = format!("{HOOK_PACKAGE}@{}", contract.hook);
         match have.get(function) {
             None => problems.push(
                 Problem::new(

@@ -10,10 +10,12 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
 
+use hermes_model::hook::Hook;
 use wasmtime::component::Linker;
 use wasmtime::{Config, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use crate::api;
+use crate::gate::Gate;
 use crate::guest::Guest;
 use crate::limits::EPOCH_TICK;
 
@@ -22,9 +24,19 @@ const WASM_STACK: usize = 512 * 1024;
 /// The stack of the fiber a call runs on; what WebAssembly leaves is for host functions.
 const FIBER_STACK: usize = 2 * 1024 * 1024;
 /// Instances the pool has room for: calls of all plugins at the same time, and their warm instances.
-const POOL_INSTANCES: u32 = 48;
-/// Core instances, memories and tables of the pool: interpreters bring four of each.
-const POOL_CORE_INSTANCES: u32 = POOL_INSTANCES * 4;
+const POOL_INSTANCES: u32 = 96;
+/// How many calls of all plugins that see raw text run at once; others wait. What is left of the pool is for trials.
+const CALLS_MAX: usize = POOL_INSTANCES as usize / 3;
+/// How many calls of one hook of a plugin run at once: its share, so that one that hangs leaves room for the others.
+pub(crate) const CALLS_OF_ONE_MAX: usize = CALLS_MAX / 3;
+/// How many calls of notifiers run at once. They wait for servers, and must never keep a reply waiting for a place.
+const NOTIFIER_CALLS_MAX: usize = POOL_INSTANCES as usize / 6;
+/// How many idle instances of all plugins together are kept.
+const IDLE_MAX: usize = POOL_INSTANCES as usize / 3;
+/// The most core instances and tables of one plugin's instance: an interpreter with its libraries has some dozen.
+const CORE_INSTANCES_OF_ONE: u32 = 32;
+/// The most memories of one plugin's instance: each takes its reservation of address space.
+const MEMORIES_OF_ONE: u32 = 4;
 /// Address space for one memory of the pool. Without a smaller bound, checks on each access can be left out.
 const MEMORY_RESERVATION: u64 = 4 * 1024 * 1024 * 1024;
 /// The same where address space is limited: room for most texts without moving the memory, and checks on each access.
@@ -64,8 +76,20 @@ pub struct Engine {
     linker: Arc<Linker<Guest>>,
     clock: Arc<Clock>,
     timers: Arc<Timers>,
+    idle: Arc<AtomicUsize>,
+    calls: Arc<Gate>,
+    notifier_calls: Arc<Gate>,
     allocation: Allocation,
     metering: Metering,
+}
+
+/// Room for one idle instance, given back when it is dropped.
+pub(crate) struct IdlePlace(Arc<AtomicUsize>);
+
+impl Drop for IdlePlace {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// The runtime that keeps the time of calls that wait. It may end on any thread, also on one of a host's runtime, where
@@ -113,6 +137,9 @@ impl Engine {
             engine,
             linker: Arc::new(linker),
             timers: Arc::new(Timers(Some(runtime))),
+            idle: Arc::default(),
+            calls: Arc::new(Gate::new(CALLS_MAX)),
+            notifier_calls: Arc::new(Gate::new(NOTIFIER_CALLS_MAX)),
             allocation,
             metering,
         })
@@ -136,6 +163,18 @@ impl Engine {
     /// Whether instructions are counted.
     pub fn metering(&self) -> Metering {
         self.metering
+    }
+
+    /// Room to keep an instance for the next call, if there is any.
+    pub(crate) fn idle_place(&self) -> Option<IdlePlace> {
+        let take = |taken: usize| (taken < IDLE_MAX).then_some(taken + 1);
+        let taken = self.idle.fetch_update(Ordering::AcqRel, Ordering::Acquire, take);
+        taken.is_ok().then(|| IdlePlace(Arc::clone(&self.idle)))
+    }
+
+    /// The gate all calls of a hook go through, whatever the plugin.
+    pub(crate) fn calls(&self, hook: Hook) -> &Gate {
+        if hook.sees_raw_text() { &self.calls } else { &self.notifier_calls }
     }
 
     /// Drives a call from plain code, on this thread. While it runs, the clock behind CPU limits ticks.
@@ -177,9 +216,12 @@ fn config(metering: Metering, allocation: Allocation) -> Config {
         config.memory_reservation(MEMORY_RESERVATION);
         let mut pool = PoolingAllocationConfig::default();
         pool.total_component_instances(POOL_INSTANCES)
-            .total_core_instances(POOL_CORE_INSTANCES)
-            .total_memories(POOL_CORE_INSTANCES)
-            .total_tables(POOL_CORE_INSTANCES)
+            .total_core_instances(POOL_INSTANCES * CORE_INSTANCES_OF_ONE)
+            .max_core_instances_per_component(CORE_INSTANCES_OF_ONE)
+            .total_memories(POOL_INSTANCES * MEMORIES_OF_ONE)
+            .max_memories_per_component(MEMORIES_OF_ONE)
+            .total_tables(POOL_INSTANCES * CORE_INSTANCES_OF_ONE)
+            .max_tables_per_component(CORE_INSTANCES_OF_ONE)
             .total_stacks(POOL_INSTANCES)
             .max_memory_size(usize::try_from(MEMORY_RESERVATION).unwrap_or(usize::MAX));
         config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));

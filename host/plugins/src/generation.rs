@@ -44,7 +44,7 @@ pub struct Entry {
     pub name: PluginName,
     /// Whether it should be in force.
     pub enabled: bool,
-    /// Where it came from: `bundled`, or `file:` and a path.
+    /// Where it came from, as [`crate::source::Source::stored`] writes it.
     pub source: String,
     /// Its digest; none for bundled ones, which are whatever this binary bundles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,6 +161,19 @@ impl Store {
         Err(StoreError::NoGeneration(number, self.kept_words()))
     }
 
+    /// The generations this one was made from, newest first, as far as they are kept. One that cannot be read ends them.
+    pub(crate) fn lineage(&self, of: &Generation) -> Vec<Generation> {
+        let mut found: Vec<Generation> = Vec::new();
+        let (mut number, mut parent) = (of.number, of.parent);
+        // A file written by somebody else may name any parent: numbers only go down.
+        while parent < number {
+            let Ok(generation) = self.numbered(parent) else { break };
+            (number, parent) = (parent, generation.parent);
+            found.push(generation);
+        }
+        found
+    }
+
     fn kept_words(&self) -> String {
         let kept = self.kept();
         if kept.is_empty() {
@@ -202,23 +215,64 @@ impl Store {
     ) -> Result<Generation, ChangeError<E>> {
         files::create_private_dir(&self.folder).map_err(StoreError::Create)?;
         let _lock = files::lock(&self.folder.join("lock")).map_err(StoreError::Locked)?;
+        self.settle();
         let current = self.current()?;
         let mut plugins = current.plugins.clone();
         edit(&mut plugins).map_err(ChangeError::Refused)?;
-        if let Some(bytes) = component {
-            let path = self.component_path(Digest::of(bytes));
-            files::create_private_dir(&self.folder.join("store")).map_err(StoreError::Create)?;
-            files::write_atomically(&path, bytes).map_err(StoreError::Write)?;
-        }
         let number = self.kept().last().copied().unwrap_or(0).max(current.number) + 1;
         let next = Generation { number, parent: current.number, change: change.to_owned(), plugins };
-        let text = toml::to_string(&next)
-            .map_err(|error| StoreError::Damaged { path: self.generation_path(number), reason: error.to_string() })?;
-        files::create_private_dir(&self.folder.join("generations")).map_err(StoreError::Create)?;
-        files::write_atomically(&self.generation_path(number), text.as_bytes()).map_err(StoreError::Write)?;
-        self.publish(number)?;
-        self.prune(number);
+        let written = self.write(&next, component).and_then(|()| self.publish(number));
+        if let Err(error) = written {
+            self.settle();
+            return Err(error.into());
+        }
+        let _ = fs::remove_file(self.marker());
+        self.prune(&next);
         Ok(next)
+    }
+
+    /// Writes a generation with its component. Until the marker is gone it has not happened.
+    fn write(&self, next: &Generation, component: Option<&[u8]>) -> Result<(), StoreError> {
+        files::write_atomically(&self.marker(), next.number.to_string().as_bytes()).map_err(StoreError::Write)?;
+        if let Some(bytes) = component {
+            files::create_private_dir(&self.folder.join("store")).map_err(StoreError::Create)?;
+            files::write_atomically(&self.component_path(Digest::of(bytes)), bytes).map_err(StoreError::Write)?;
+        }
+        let path = self.generation_path(next.number);
+        let text = toml::to_string(next)
+            .map_err(|error| StoreError::Damaged { path: path.clone(), reason: error.to_string() })?;
+        files::create_private_dir(&self.folder.join("generations")).map_err(StoreError::Create)?;
+        files::write_atomically(&path, text.as_bytes()).map_err(StoreError::Write)
+    }
+
+    /// Clears away what a change left that was ended in the middle: its generation, if it was not published, and temporary
+    /// files. Only under the lock, so that whatever is found is nobody's any more. What cannot be removed stays.
+    fn settle(&self) {
+        let unpublished = fs::read_to_string(self.marker()).ok().and_then(|text| text.trim().parse::<u64>().ok());
+        if let Some(number) = unpublished {
+            let current = fs::read_link(self.link()).ok().and_then(|target| number_of(&target));
+            if current != Some(number) {
+                let _ = fs::remove_file(self.generation_path(number));
+            }
+            let _ = fs::remove_file(self.marker());
+            // Its component goes with the next change, as any that no generation names.
+        }
+        for (folder, is_left) in [
+            (self.folder.clone(), is_left_link as fn(&str) -> bool),
+            (self.folder.join("store"), is_temporary),
+            (self.folder.join("generations"), is_temporary),
+        ] {
+            for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if file.file_name().to_str().is_some_and(is_left) {
+                    let _ = fs::remove_file(file.path());
+                }
+            }
+        }
+    }
+
+    /// Names the generation that is being written.
+    fn marker(&self) -> PathBuf {
+        self.folder.join("pending")
     }
 
     /// Returns to an earlier generation: `to`, or the one the current was made from.
@@ -228,6 +282,7 @@ impl Store {
     pub fn rollback(&self, to: Option<u64>) -> Result<Generation, StoreError> {
         files::create_private_dir(&self.folder).map_err(StoreError::Create)?;
         let _lock = files::lock(&self.folder.join("lock")).map_err(StoreError::Locked)?;
+        self.settle();
         let number = match (to, self.current()) {
             (Some(number), _) => number,
             (None, Ok(current)) if current.number == 0 => {
@@ -264,26 +319,38 @@ impl Store {
         fs::File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(failed)
     }
 
-    /// Removes the oldest generations and the components none of the kept names. What cannot be removed stays.
-    fn prune(&self, current: u64) {
+    /// Removes the oldest generations and the components none of the kept names. What cannot be removed stays, and so does
+    /// the generation that `rollback` returns to.
+    fn prune(&self, current: &Generation) {
         let kept = self.kept();
         let surplus = kept.len().saturating_sub(GENERATIONS_KEPT);
-        for number in kept.iter().take(surplus).filter(|number| **number != current) {
-            let _ = fs::remove_file(self.generation_path(*number));
+        for number in kept.into_iter().take(surplus) {
+            if number != current.number && number != current.parent {
+                let _ = fs::remove_file(self.generation_path(number));
+            }
         }
-        let mut named = BTreeSet::new();
-        for number in self.kept() {
+        let name = |digest: &Digest| format!("{}.wasm", digest.hex());
+        let Ok(files) = fs::read_dir(self.folder.join("store")) else { return };
+        let mut unnamed: BTreeSet<String> =
+            files.flatten().filter_map(|file| file.file_name().into_string().ok()).collect();
+        unnamed.retain(|file| file.strip_suffix(".wasm").is_some_and(|stem| stem.parse::<Digest>().is_ok()));
+        let strike = |generation: &Generation, unnamed: &mut BTreeSet<String>| {
+            for digest in generation.plugins.iter().filter_map(|entry| entry.digest.as_ref()) {
+                unnamed.remove(&name(digest));
+            }
+        };
+        strike(current, &mut unnamed);
+        for number in self.kept().into_iter().rev() {
+            // Mostly the newest name everything there is, and the others need not be read.
+            if unnamed.is_empty() {
+                return;
+            }
             // One that cannot be read may name anything: then nothing is removed.
             let Ok(generation) = self.numbered(number) else { return };
-            named.extend(generation.plugins.iter().filter_map(|entry| entry.digest).map(|digest| digest.hex()));
+            strike(&generation, &mut unnamed);
         }
-        let Ok(files) = fs::read_dir(self.folder.join("store")) else { return };
-        for file in files.flatten() {
-            let name = file.file_name();
-            let digest = name.to_str().and_then(|name| name.strip_suffix(".wasm"));
-            if digest.is_some_and(|digest| !named.contains(digest)) {
-                let _ = fs::remove_file(file.path());
-            }
+        for file in unnamed {
+            let _ = fs::remove_file(self.folder.join("store").join(file));
         }
     }
 
@@ -302,6 +369,16 @@ impl Store {
     fn link(&self) -> PathBuf {
         self.folder.join("current")
     }
+}
+
+/// A temporary file as [`files::write_atomically`] names it.
+fn is_temporary(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(".tmp")
+}
+
+/// A link that was to become the current one, or the marker before it had its name.
+fn is_left_link(name: &str) -> bool {
+    name.starts_with(".current-") || (name.starts_with(".pending.") && name.ends_with(".tmp"))
 }
 
 fn number_of(path: &Path) -> Option<u64> {
@@ -362,6 +439,33 @@ mod tests {
         let (folder, store) = store();
         assert_eq!(store.current().unwrap().number, 0);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_a_killed_change_left_is_cleared_away_by_the_next_and_what_was_published_stays() {
+        let (_folder, store) = store();
+        let first = install(&store, "a");
+        let left = |name: &str, text: &str| fs::write(store.folder.join(name), text).unwrap();
+        // Killed between writing generation 2 and publishing it.
+        left("pending", "2");
+        left("generations/2.toml", "number = 2");
+        left("generations/.2.toml.abc.tmp", "num");
+        left("store/.00.wasm.abc.tmp", "half");
+        left(".current-1", "");
+        left("store/README", "not ours");
+        assert_eq!(store.current().unwrap(), first);
+        let second = install(&store, "b");
+        assert_eq!((second.number, second.parent), (2, 1));
+        assert_eq!(store.current().unwrap(), second);
+        for gone in ["pending", "generations/.2.toml.abc.tmp", "store/.00.wasm.abc.tmp", ".current-1"] {
+            assert!(!store.folder.join(gone).exists(), "{gone}");
+        }
+        assert!(store.folder.join("store/README").exists());
+        // Killed after publishing and before its marker was gone.
+        left("pending", "2");
+        assert_eq!(store.rollback(None).unwrap(), first);
+        assert!(!store.folder.join("pending").exists());
+        assert_eq!(store.rollback(Some(2)).unwrap(), second);
     }
 
     #[test]

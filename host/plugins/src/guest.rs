@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hermes_output::normalise;
 use tokio::io::AsyncWrite;
@@ -14,6 +14,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView};
 
+use crate::granted::Granted;
 use crate::limits::{LOG_LINE_MAX, LOG_LINES_MAX, RESOURCES_MAX, TABLE_ELEMENTS_MAX};
 use crate::patterns::{FindError, Hit, PatternSets};
 
@@ -29,12 +30,46 @@ pub(crate) struct Guest {
     counters: BTreeMap<String, u64>,
     undeclared_counts: u64,
     pub(crate) patterns: Arc<PatternSets>,
-    /// The text of the current call, kept only for plugins that declared pattern sets.
-    text: Option<String>,
+    text: CallText,
     /// How many times host functions were called, for `test`.
     pub(crate) host_calls: u64,
     /// The processor time of the current call.
     pub(crate) cpu: CpuBudget,
+    /// When the time in host functions of the current call is over.
+    pub(crate) host_time_ends: Instant,
+    /// What it may use beside its world.
+    pub(crate) granted: Arc<Granted>,
+}
+
+/// The text of the current call, kept only for plugins that declared pattern sets.
+///
+/// What a store holds cannot borrow, so it is a copy; into memory that is there already, since touching new pages takes
+/// longer than copying.
+#[derive(Default)]
+struct CallText {
+    bytes: String,
+    is_there: bool,
+}
+
+/// How much memory for texts an instance keeps: that of the largest window of a stream, and of most views.
+const TEXT_KEPT: usize = 256 * 1024;
+
+impl CallText {
+    fn set(&mut self, text: &str) {
+        self.bytes.clear();
+        self.bytes.push_str(text);
+        self.is_there = true;
+    }
+
+    fn forget(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(TEXT_KEPT);
+        self.is_there = false;
+    }
+
+    fn get(&self) -> Option<&str> {
+        self.is_there.then_some(self.bytes.as_str())
+    }
 }
 
 /// The processor time of a call. What the machine gives to others in the meantime does not count: a plugin is not to
@@ -61,7 +96,7 @@ impl CpuBudget {
 }
 
 /// The processor time this thread has used.
-fn thread_time() -> Duration {
+pub(crate) fn thread_time() -> Duration {
     nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from).unwrap_or_default()
 }
 
@@ -91,15 +126,29 @@ impl Guest {
             counters: BTreeMap::new(),
             undeclared_counts: 0,
             patterns,
-            text: None,
+            text: CallText::default(),
             host_calls: 0,
             cpu: CpuBudget::default(),
+            host_time_ends: Instant::now(),
+            granted: Arc::default(),
         }
     }
 
+    /// How much of the time in host functions is left in the current call.
+    pub(crate) fn host_time_left(&self) -> Duration {
+        self.host_time_ends.saturating_duration_since(Instant::now())
+    }
+
     /// Sets the text `scan.find` runs over.
-    pub(crate) fn set_text(&mut self, text: Option<&str>) {
-        self.text = text.filter(|_| !self.patterns.is_empty()).map(str::to_owned);
+    pub(crate) fn set_text(&mut self, text: &str) {
+        if !self.patterns.is_empty() {
+            self.text.set(text);
+        }
+    }
+
+    /// The call is over, and there is no text.
+    pub(crate) fn forget_text(&mut self) {
+        self.text.forget();
     }
 
     /// Declares counters; others are ignored.
@@ -125,8 +174,9 @@ impl Guest {
     /// Runs a pattern set over the text of the current call.
     pub(crate) fn find(&mut self, set: &str) -> Result<Vec<Hit>, FindError> {
         self.host_calls += 1;
-        let text = self.text.as_deref().ok_or(FindError::NoText)?;
-        self.patterns.find(set, text)
+        let text = self.text.get().ok_or(FindError::NoText)?;
+        let cpu = self.cpu;
+        self.patterns.find(set, text, || cpu.left().is_some())
     }
 }
 

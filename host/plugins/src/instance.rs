@@ -3,7 +3,7 @@
 //! A call ends by an answer, a failure the plugin returns, or an [`Ended`]; after the latter the store only answers
 //! that it cannot be entered, so the instance is gone.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hermes_model::context::Context;
 use hermes_model::hook::Hook;
@@ -15,8 +15,9 @@ use wasmtime::{Store, UpdateDeadline};
 use crate::api::bindings::notifier::exports::hermes::hook::notify as told;
 use crate::api::bindings::{notifier, redactor, transformer};
 use crate::engine::{self, Engine};
+use crate::granted::Granted;
 use crate::guest::{CpuBudget, Guest};
-use crate::limits::{CALLS_PER_INSTANCE, Limits, SPANS_MAX};
+use crate::limits::{CALLS_PER_INSTANCE, Limits, OUTGOING_MAX, SPANS_MAX};
 use crate::patterns::Declared;
 use crate::problem::{safe_rule, safe_word};
 
@@ -88,7 +89,7 @@ pub enum Ended {
 
 impl Ended {
     /// The word in notices, lists and counters.
-    pub fn word(self) -> &'static str {
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Timeout => "timeout",
             Self::HostTimeout => "host-timeout",
@@ -148,7 +149,8 @@ impl Instance {
     ) -> Result<Self, Ended> {
         let mut store = Store::new(engine.wasmtime(), Guest::new(limits.memory_bytes, patterns));
         store.limiter(|guest| &mut guest.memory);
-        store.set_hostcall_fuel(usize::try_from(limits.output_bytes).unwrap_or(usize::MAX));
+        let outgoing = if matches!(pre, Pre::Notify(_)) { OUTGOING_MAX } else { 0 };
+        store.set_hostcall_fuel(usize::try_from(limits.output_bytes.saturating_add(outgoing)).unwrap_or(usize::MAX));
         if engine.metering() == engine::Metering::Fuel {
             let _ = store.set_fuel(u64::MAX);
         }
@@ -205,6 +207,11 @@ impl Instance {
         self.store.data_mut().patterns = patterns;
     }
 
+    /// Lets it use what was granted, from the next call on.
+    pub(crate) fn grant(&mut self, granted: &std::sync::Arc<Granted>) {
+        self.store.data_mut().granted = std::sync::Arc::clone(granted);
+    }
+
     /// How many host functions it has called.
     pub(crate) fn host_calls(&self) -> u64 {
         self.store.data().host_calls
@@ -220,6 +227,7 @@ impl Instance {
         self.calls += 1;
         self.store.data_mut().memory.limit = self.limits.memory_for(bytes);
         self.store.data_mut().cpu = CpuBudget::start(budget);
+        self.store.data_mut().host_time_ends = Instant::now() + self.limits.host_time;
         self.store.set_epoch_deadline(engine::ticks(budget));
         budget.saturating_add(self.limits.host_time)
     }
@@ -306,7 +314,7 @@ impl Instance {
     pub(crate) async fn scan(&mut self, context: &Context, window: &Window<'_>) -> Result<Findings, CallError> {
         use redactor::exports::hermes::hook::redact as wit;
         let wall = self.arm(self.limits.time_for(window.text.len()), window.text.len());
-        self.store.data_mut().set_text(Some(window.text));
+        self.store.data_mut().set_text(window.text);
         let Self { store, exports, .. } = self;
         let Exports::Redact(exports) = exports else { return Err(CallError::Ended(Ended::Trap)) };
         let labels = labels(context);
@@ -343,7 +351,7 @@ impl Instance {
     pub(crate) async fn apply(&mut self, context: &Context, text: &str) -> Result<Transformed, CallError> {
         use transformer::exports::hermes::hook::transform as wit;
         let wall = self.arm(self.limits.time_for(text.len()), text.len());
-        self.store.data_mut().set_text(Some(text));
+        self.store.data_mut().set_text(text);
         let Self { store, exports, .. } = self;
         let Exports::Transform(exports) = exports else { return Err(CallError::Ended(Ended::Trap)) };
         let labels = labels(context);
@@ -371,6 +379,11 @@ impl Instance {
         let answer = tokio::time::timeout(wall, call).await;
         let verdict =
             self.settle(answer).map_err(CallError::Ended)?.map_err(|said| failure(&said.code, said.message))?;
+        if let told::Verdict::Rewrite(text) | told::Verdict::Suppress(text) = &verdict
+            && text.len() as u64 > self.limits.output_bytes
+        {
+            return Err(CallError::Ended(Ended::Output));
+        }
         Ok(match verdict {
             told::Verdict::Deliver => Verdict::Deliver,
             told::Verdict::Rewrite(text) => Verdict::Rewrite(text),
@@ -380,7 +393,7 @@ impl Instance {
 
     /// Turns what wasmtime and the timer say into an answer or an end.
     fn settle<T>(&mut self, answer: Result<wasmtime::Result<T>, tokio::time::error::Elapsed>) -> Result<T, Ended> {
-        self.store.data_mut().set_text(None);
+        self.store.data_mut().forget_text();
         match answer {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => Err(classify(&error, self.store.data())),

@@ -1,37 +1,41 @@
 //! `hermes plugins test` and `check`: a plugin on its own, without a home, in the same pipeline a host uses.
 //!
-//! What the plugin logged is returned raw: it is about the author's own canaries, and for the author only.
+//! What the plugin logged is returned raw: it is about the author's own canaries and cases, and for the author only.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use hermes_model::config::{PluginConfig, TransformsSee};
-use hermes_model::context::{Context, Surface};
+use hermes_model::config::PluginConfig;
 use hermes_model::hook::Hook;
-use hermes_output::exact::ExactValues;
-use hermes_output::stream::Stream;
 use serde::Serialize;
 use serde_json::Map;
 
+use crate::against::{self, Against};
 use crate::author::{self, PackError};
 use crate::cache::CompileCache;
-use crate::chain::Chain;
+use crate::check;
+use crate::contract::{Contract, UnknownContract};
 use crate::engine::{Engine, EngineError, Metering};
-use crate::examined::{CanaryResult, Examined, LogLine};
-use crate::instance::Instance;
-use crate::live::Live;
+use crate::examined::{Examined, LogLine};
 use crate::load::Loader;
-use crate::manifest::{Canary, Expect, Manifest};
+use crate::manifest::Expect;
 use crate::problem::Problem;
 use crate::registry::{Api, missing_grants};
-use crate::strikes::Book;
-use crate::{check, trial};
 
-/// How often a canary is shown to a warm instance for its time.
-const WARM_ROUNDS: u32 = 50;
-/// The longest canary that is cut at every byte; a longer one is cut at this many places.
-const CUTS_MAX: usize = 512;
+mod answer;
+mod budget;
+pub mod costs;
+mod cuts;
+mod difference;
+mod golden;
+mod reuse;
+pub mod speed;
+mod subject;
+mod texts;
+
+use costs::Budget;
+use golden::Golden;
+use subject::{Ask, Subject};
 
 /// Why nothing could be tested.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +46,24 @@ pub enum LabError {
     /// The engine does not start.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A contract to compare with is not known.
+    #[error(transparent)]
+    Contract(#[from] UnknownContract),
+    /// A file of cases cannot be written.
+    #[error("'{path}' cannot be written: check its permissions", path = path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The plugin cannot load, so there is nothing to measure; the words are those of its first problem.
+    #[error("the plugin cannot load: {0}")]
+    Broken(String),
+    /// The text to measure with cannot be read.
+    #[error("the text cannot be read")]
+    Text(#[source] hermes_home::files::ReadError),
 }
 
 /// What `check` found.
@@ -59,9 +81,20 @@ pub struct CheckReport {
     pub api: Api,
     /// Why it would not load.
     pub problems: Vec<Problem>,
+    /// Whether it would load in the hosts of other contracts.
+    pub against: Vec<Against>,
     /// What it logged during its trial.
     #[serde(skip)]
     pub log: Vec<LogLine>,
+}
+
+/// How `test` goes about it.
+#[derive(Clone, Copy, Debug)]
+pub struct TestOptions {
+    /// What the random orders are drawn from: the same seed gives the same orders.
+    pub seed: u64,
+    /// Whether cases get what the plugin answers now as what they expect.
+    pub update: bool,
 }
 
 /// What `test` found.
@@ -73,9 +106,31 @@ pub struct TestReport {
     pub cases: Vec<Case>,
     /// What it costs.
     pub budget: Budget,
+    /// What the random orders were drawn from.
+    pub seed: u64,
+    /// How many cases got a new expectation.
+    pub updated: usize,
     /// What it logged.
     #[serde(skip)]
     pub log: Vec<LogLine>,
+}
+
+/// What a case is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum About {
+    /// Whether the plugin loads, and whether each of its hooks is asked anything.
+    Load,
+    /// A canary of its manifest.
+    Canary,
+    /// A case of its folder.
+    Golden,
+    /// A text in pieces.
+    Cuts,
+    /// What is left of one call in the next.
+    Reuse,
+    /// A limit.
+    Budget,
 }
 
 /// One thing that was tried.
@@ -85,25 +140,36 @@ pub struct Case {
     pub name: String,
     /// Whether it held.
     pub ok: bool,
-    /// What went wrong.
+    /// What went wrong, and what to do.
     pub message: Option<String>,
+    /// What it is about.
+    pub about: About,
+    /// The file it stands in, for a golden case: `cases/NAME.jsonl`.
+    pub file: Option<String>,
+    /// The line, counted from 1.
+    pub line: Option<usize>,
+    /// What was expected (`-`) and what came (`+`), line by line, where that is more than a word.
+    pub difference: Vec<String>,
 }
 
-/// What a plugin costs, over its canaries. Unknown figures are none.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Budget {
-    /// Instructions for each byte of text.
-    pub fuel_per_byte: Option<f64>,
-    /// The most memory of an instance, in bytes.
-    pub peak_memory: Option<u64>,
-    /// The largest result of a transform, as a multiple of its text.
-    pub expansion: Option<f64>,
-    /// Host functions called.
-    pub host_calls: Option<u64>,
-    /// From the file to the first answer, in milliseconds.
-    pub cold_ms: Option<f64>,
-    /// One canary on a warm instance, in microseconds, the median.
-    pub warm_us: Option<f64>,
+impl Case {
+    /// Something that held.
+    fn good(about: About, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ok: true, message: None, about, file: None, line: None, difference: Vec::new() }
+    }
+
+    /// Something that did not.
+    fn bad(about: About, name: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { ok: false, message: Some(message.into()), ..Self::good(about, name) }
+    }
+
+    /// One or the other.
+    fn of(about: About, name: impl Into<String>, failed: Option<String>) -> Self {
+        match failed {
+            None => Self::good(about, name),
+            Some(message) => Self::bad(about, name, message),
+        }
+    }
 }
 
 impl TestReport {
@@ -113,17 +179,20 @@ impl TestReport {
     }
 }
 
-/// Runs the load pipeline over a component or a plugin's folder.
+/// Runs the load pipeline over a component or a plugin's folder, and compares it with the contracts of these versions
+/// of `hermes:host`; with every known one if none is named.
 ///
 /// # Errors
-/// Nothing could be read.
-pub fn check(path: &Path, cache_dir: &Path) -> Result<CheckReport, LabError> {
+/// Nothing could be read, or a contract is not known.
+pub fn check(path: &Path, cache_dir: &Path, against: &[String]) -> Result<CheckReport, LabError> {
+    let contracts = Contract::named(against)?;
     let (examined, name, _) = examine(path, cache_dir, Metering::Epoch)?;
     let surface = examined.surface.as_ref();
     let (hook, host) = surface.map(check::tracks_of).unwrap_or_default();
-    let mut problems = examined.problems;
+    let mut problems = examined.problems.clone();
     problems.extend(missing_grants(examined.manifest.as_ref(), &[]));
     Ok(CheckReport {
+        against: against::matrix(&examined, &contracts),
         name,
         version: examined.manifest.as_ref().map(|manifest| manifest.version.to_string()),
         ok: problems.is_empty(),
@@ -134,43 +203,45 @@ pub fn check(path: &Path, cache_dir: &Path) -> Result<CheckReport, LabError> {
     })
 }
 
-/// Tests a component or a plugin's folder: it loads, its canaries show what they must, a redactor masks the same for
-/// every chunking, and a transform answers the same twice.
+/// Tests a component or a plugin's folder: it loads, its canaries and cases show what they must, a redactor masks the
+/// same for every chunking, nothing is left of a call in the next one, and no limit is near.
 ///
 /// # Errors
-/// Nothing could be read. A plugin that fails is a report, not an error.
-pub fn test(path: &Path, cache_dir: &Path) -> Result<TestReport, LabError> {
+/// Nothing could be read, or the cases could not be written. A plugin that fails is a report, not an error.
+pub fn test(path: &Path, cache_dir: &Path, options: TestOptions) -> Result<TestReport, LabError> {
     let started = Instant::now();
     let (mut examined, name, loader) = examine(path, cache_dir, Metering::Epoch)?;
     let cold_ms = Some((started.elapsed().as_secs_f64() * 1e5).round() / 100.0);
-    let mut cases: Vec<Case> = vec![loads(&examined)];
+    let mut cases = vec![loads(&examined)];
     cases.extend(without_canary(&examined));
-    cases.extend(examined.canaries.iter().map(|canary| Case {
-        name: format!("canary: {}", canary.name),
-        ok: canary.ok,
-        message: (!canary.ok).then(|| format!("expected {}, got {}", canary.expected, canary.got)),
+    cases.extend(examined.canaries.iter().map(|canary| {
+        let failed = (!canary.ok).then(|| format!("expected {}, got {}", canary.expected, canary.got));
+        Case::of(About::Canary, format!("canary: {}", canary.name), failed)
     }));
-    let mut budget = Budget { cold_ms, ..Budget::default() };
-    let mut log = std::mem::take(&mut examined.log);
-    if let (Some(ready), Some(manifest)) = (examined.ready.take(), examined.manifest.clone()) {
-        let canaries = manifest.canaries.clone();
-        let folder = tempfile::tempdir().ok();
-        // Strikes of a test are nobody's business: a book in a folder that is gone afterwards.
-        let book = Book::at(folder.as_ref().map_or(Path::new("/nonexistent"), |folder| folder.path()));
-        let live = Live::new(manifest.name.clone(), examined.digest, loader.engine.clone(), ready, &book);
-        let live: Vec<Arc<Live>> = live.into_iter().map(Arc::new).collect();
-        cases.extend(chunkings(&live, &canaries));
-        cases.extend(repeats(&live, &canaries));
-        budget.warm_us = warm(&live, &canaries);
-        budget.expansion = expansion(&live, &canaries);
-        measure(path, cache_dir, &mut budget);
-        for live in &live {
-            log.extend(live.take_log());
-        }
-    }
-    Ok(TestReport { name, cases, budget, log })
+    let mut report = TestReport {
+        name,
+        cases,
+        budget: Budget { cold_ms, ..Budget::default() },
+        seed: options.seed,
+        updated: 0,
+        log: std::mem::take(&mut examined.log),
+    };
+    let Some(manifest) = examined.manifest.clone() else { return Ok(report) };
+    let golden = if path.is_dir() { golden::read(path, &manifest) } else { Golden::default() };
+    report.cases.extend(golden.unreadable.iter().cloned());
+    let Some(subject) = Subject::new(loader, examined, manifest) else { return Ok(report) };
+    report.updated = golden::show(&subject, path, &golden, options.update, &mut report.cases)?;
+    let asks: Vec<Ask> = subject.canaries().into_iter().chain(golden.asks()).collect();
+    report.cases.extend(cuts::cases(&subject, &asks));
+    report.cases.extend(reuse::cases(&subject, &asks, options.seed));
+    let counting = examine(path, cache_dir, Metering::Fuel)?;
+    let counting = counting.0.manifest.clone().and_then(|manifest| Subject::new(counting.2, counting.0, manifest));
+    report.cases.extend(budget::measure(&subject, counting.as_ref(), &asks, &mut report.budget));
+    report.log.extend(subject.take_log());
+    Ok(report)
 }
 
+/// Reads a plugin and runs it through the pipeline.
 fn examine(path: &Path, cache_dir: &Path, metering: Metering) -> Result<(Examined, Option<String>, Loader), LabError> {
     let source = author::read_source(path)?;
     let loader = Loader { engine: Engine::start(metering)?, cache: CompileCache::at(cache_dir) };
@@ -182,149 +253,24 @@ fn examine(path: &Path, cache_dir: &Path, metering: Metering) -> Result<(Examine
 
 fn loads(examined: &Examined) -> Case {
     let first = examined.problems.first();
-    Case {
-        name: "it loads".to_owned(),
-        ok: first.is_none(),
-        message: first.map(|problem| format!("{}: {} ({})", problem.code, problem.message, problem.next)),
-    }
+    let failed = first.map(|problem| format!("{}: {} ({})", problem.code, problem.message, problem.next));
+    Case::of(About::Load, "it loads", failed)
 }
 
 /// A hook that no canary asks anything could do nothing and still pass.
 fn without_canary(examined: &Examined) -> Option<Case> {
     let manifest = examined.manifest.as_ref()?;
-    let asked = |hook: &Hook| manifest.canaries.iter().any(|canary| of(canary) == *hook);
+    let asked = |hook: &Hook| manifest.canaries.iter().any(|canary| hook_of(&canary.expect) == *hook);
     let unasked = manifest.hooks.iter().find(|hook| !asked(hook))?;
-    Some(Case {
-        name: format!("{unasked}: a canary asks it something"),
-        ok: false,
-        message: Some("add a [[canary]] to plugin.toml: without one nothing shows that the hook works".to_owned()),
-    })
+    let message = "add a [[canary]] to plugin.toml: without one nothing shows that the hook works";
+    Some(Case::bad(About::Load, format!("{unasked}: a canary asks it something"), message))
 }
 
-/// A policy of one redactor.
-fn alone(live: &Arc<Live>) -> Chain {
-    Chain {
-        generation: 0,
-        sees: TransformsSee::Masked,
-        redactors: vec![Arc::clone(live)],
-        transforms: Vec::new(),
-        notifiers: Vec::new(),
-        withheld_by: Vec::new(),
-        skipped: Vec::new(),
-        unasked: Vec::new(),
-        required: Vec::new(),
-    }
-}
-
-/// Each canary of a redactor, cut in two at every byte: the masks must be those of the whole.
-fn chunkings(live: &[Arc<Live>], canaries: &[Canary]) -> Vec<Case> {
-    let Some(redactor) = live.iter().find(|live| live.hook == Hook::Redact) else { return Vec::new() };
-    let chain = alone(redactor);
-    let shown = |pieces: &[&[u8]]| {
-        let mut stream = Stream::new(Context::new(Surface::Stream), Arc::new(ExactValues::default()));
-        let mut text = String::new();
-        for piece in pieces {
-            text += stream.push(&chain, piece).text.as_str();
-        }
-        text + stream.finish(&chain).text.as_str()
-    };
-    let mine = canaries.iter().filter(|canary| matches!(canary.expect, Expect::Rules(_)));
-    mine.map(|canary| {
-        let bytes = canary.text.as_bytes();
-        let whole = shown(&[bytes]);
-        let step = bytes.len().div_ceil(CUTS_MAX).max(1);
-        let differs = (0..bytes.len()).step_by(step).find(|cut| {
-            let (front, back) = bytes.split_at(*cut);
-            shown(&[front, back]) != whole
-        });
-        Case {
-            name: format!("the same masks for every chunking: {}", canary.name),
-            ok: differs.is_none(),
-            message: differs.map(|cut| format!("cut at byte {cut}, the text is shown otherwise than whole")),
-        }
-    })
-    .collect()
-}
-
-/// Each canary twice on a warm instance and once on a fresh one: nothing may be remembered.
-fn repeats(live: &[Arc<Live>], canaries: &[Canary]) -> Vec<Case> {
-    live.iter()
-        .map(|live| {
-            let differs = canaries.iter().filter(|canary| of(canary) == live.hook).find(|canary| {
-                let once = || live.call(async |instance| Ok(trial::show(instance, canary).await.0));
-                let (first, second) = (once(), once());
-                live.drop_warm();
-                let fresh = once();
-                let said = |result: &Result<CanaryResult, _>| result.as_ref().ok().map(|r| r.got.clone());
-                said(&first).is_none() || said(&first) != said(&second) || said(&first) != said(&fresh)
-            });
-            Case {
-                name: format!("{}: the same answer from a warm and a fresh instance", live.hook),
-                ok: differs.is_none(),
-                message: differs.map(|canary| format!("canary '{}' is answered otherwise", canary.name)),
-            }
-        })
-        .collect()
-}
-
-fn of(canary: &Canary) -> Hook {
-    match canary.expect {
+/// The hook a canary asks.
+fn hook_of(expect: &Expect) -> Hook {
+    match expect {
         Expect::Rules(_) => Hook::Redact,
         Expect::Text { .. } => Hook::Transform,
         Expect::Verdict(_) => Hook::Notify,
     }
-}
-
-fn warm(live: &[Arc<Live>], canaries: &[Canary]) -> Option<f64> {
-    let canary = canaries.first()?;
-    let live = live.iter().find(|live| live.hook == of(canary))?;
-    let mut times: Vec<Duration> = (0..WARM_ROUNDS)
-        .map(|_| {
-            let started = Instant::now();
-            let _ = live.call(async |instance| Ok(trial::show(instance, canary).await.0));
-            started.elapsed()
-        })
-        .collect();
-    times.sort();
-    times.get(times.len() / 2).map(|time| (time.as_secs_f64() * 1e7).round() / 10.0)
-}
-
-fn expansion(live: &[Arc<Live>], canaries: &[Canary]) -> Option<f64> {
-    let live = live.iter().find(|live| live.hook == Hook::Transform)?;
-    let ratios = canaries.iter().filter(|canary| !canary.text.is_empty()).filter_map(|canary| {
-        let result = live.call(async |instance| trial::transformed(instance, canary).await).ok()?;
-        Some(result.len() as f64 / canary.text.len() as f64)
-    });
-    ratios.reduce(f64::max).map(|ratio| (ratio * 100.0).round() / 100.0)
-}
-
-/// Counts instructions, memory and host calls over all canaries, in an engine that counts.
-fn measure(path: &Path, cache_dir: &Path, budget: &mut Budget) {
-    let Ok((mut examined, _, loader)) = examine(path, cache_dir, Metering::Fuel) else { return };
-    let (Some(ready), Some(manifest)) = (examined.ready.take(), examined.manifest.clone()) else { return };
-    for mut hook in ready.hooks {
-        let Some(mut instance) = hook.warm.take() else { continue };
-        let figures = loader.engine.drive(run_all(&mut instance, hook.hook, &manifest));
-        let Some((fuel, bytes)) = figures else { continue };
-        if bytes > 0 {
-            let each = fuel as f64 / bytes as f64;
-            budget.fuel_per_byte = Some(budget.fuel_per_byte.unwrap_or(0.0).max((each * 10.0).round() / 10.0));
-        }
-        budget.peak_memory = budget.peak_memory.max(Some(instance.memory_used()));
-        budget.host_calls = Some(budget.host_calls.unwrap_or(0) + instance.host_calls());
-    }
-}
-
-/// Instructions and bytes of all canaries of a hook; none if a call was ended.
-async fn run_all(instance: &mut Instance, hook: Hook, manifest: &Manifest) -> Option<(u64, u64)> {
-    let (mut fuel, mut bytes) = (0, 0);
-    for canary in manifest.canaries.iter().filter(|canary| of(canary) == hook) {
-        let before = instance.fuel();
-        if trial::show(instance, canary).await.1.is_some() {
-            return None;
-        }
-        fuel += before.saturating_sub(instance.fuel());
-        bytes += canary.text.len() as u64;
-    }
-    Some((fuel, bytes))
 }

@@ -8,6 +8,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test is a panic"))]
 
+pub mod against;
 pub mod author;
 pub mod bench;
 pub mod bundled;
@@ -19,6 +20,7 @@ pub mod contract;
 pub mod digest;
 pub mod engine;
 pub mod examined;
+pub mod fetch;
 pub mod generation;
 pub mod instance;
 pub mod lab;
@@ -26,14 +28,22 @@ pub mod limits;
 pub mod load;
 pub mod manifest;
 pub mod patterns;
+pub mod permission;
 pub mod problem;
+pub mod project;
 pub mod registry;
 pub mod section;
+pub mod source;
 pub mod strikes;
 pub mod surface;
-pub mod template;
 
 mod api;
+mod archive;
+mod census;
+#[cfg(test)]
+mod corpus;
+mod gate;
+mod granted;
 mod guest;
 mod live;
 mod notify;

@@ -12,10 +12,12 @@ use hermes_model::id::PluginName;
 use hermes_output::normalise;
 
 use crate::digest::Digest;
-use crate::engine::Engine;
+use crate::engine::{CALLS_OF_ONE_MAX, Engine, IdlePlace};
 use crate::examined::{LogLine, Ready, ReadyHook};
+use crate::gate::Gate;
+use crate::granted::Granted;
 use crate::instance::{CallError, Ended, GuestFailure, Instance, Pre};
-use crate::limits::{Limits, START_MAX};
+use crate::limits::{Limits, START_MAX, TURN_MAX};
 use crate::patterns::PatternSets;
 use crate::strikes::{Book, Event, Standing, now_ms};
 
@@ -70,7 +72,11 @@ pub(crate) struct Live {
     settings: String,
     patterns: Arc<PatternSets>,
     counters: Vec<String>,
-    warm: Mutex<Vec<Instance>>,
+    granted: Arc<Granted>,
+    /// Idle instances, each with its place among those of all plugins.
+    warm: Mutex<Vec<(Instance, IdlePlace)>>,
+    /// Its share of the calls that run at once.
+    share: Gate,
     standing: Mutex<Standing>,
     book: Book,
     /// Changes with every change of standing: part of the policy's fingerprint.
@@ -95,10 +101,12 @@ impl Live {
                 engine: engine.clone(),
                 pre,
                 limits,
-                warm: Mutex::new(warm.into_iter().collect()),
+                warm: Mutex::new(warm.into_iter().filter_map(|warm| Some((warm, engine.idle_place()?))).collect()),
                 settings: settings.clone(),
                 patterns: Arc::clone(&patterns),
                 counters: counters.clone(),
+                granted: Arc::default(),
+                share: Gate::new(CALLS_OF_ONE_MAX),
                 standing: Mutex::new(book.standing(digest)),
                 book: book.clone(),
                 turns: AtomicU64::new(0),
@@ -109,6 +117,22 @@ impl Live {
                 log: Mutex::default(),
             })
             .collect()
+    }
+
+    /// Lets a notifier use what was granted. Whatever sees raw text is granted nothing, whoever says so.
+    pub(crate) fn granting(mut self, granted: &Arc<Granted>) -> Self {
+        if !self.hook.sees_raw_text() {
+            self.granted = Arc::clone(granted);
+            for (instance, _) in self.warm.get_mut().unwrap_or_else(PoisonError::into_inner) {
+                instance.grant(granted);
+            }
+        }
+        self
+    }
+
+    /// What the plugin declared to search with.
+    pub(crate) fn patterns(&self) -> &PatternSets {
+        &self.patterns
     }
 
     /// Calls the hook on a warm instance, or on a new one.
@@ -122,6 +146,11 @@ impl Live {
     }
 
     fn try_call<R>(&self, call: impl AsyncFnOnce(&mut Instance) -> Result<R, CallError>) -> Result<R, NoAnswer> {
+        // Its own gate first: whoever waits for a plugin that is slow must not keep a place of all meanwhile.
+        let full = || NoAnswer::Ended(Ended::Instances);
+        let _share = self.share.enter(TURN_MAX).ok_or_else(full)?;
+        let _place = self.engine.calls(self.hook).enter(TURN_MAX).ok_or_else(full)?;
+        // Asked only now: those before may have been the last it was allowed.
         let standing = self.turn(Event::Ask);
         if standing.is_quarantined() {
             return Err(NoAnswer::Quarantined);
@@ -130,7 +159,7 @@ impl Live {
         let warm = lock(&self.warm).pop();
         let done = self.engine.drive(async {
             let mut instance = match warm {
-                Some(instance) => instance,
+                Some((instance, _)) => instance,
                 None => self.start().await?,
             };
             let answer = call(&mut instance).await;
@@ -165,13 +194,14 @@ impl Live {
     }
 
     /// A new instance, configured.
-    async fn start(&self) -> Result<Instance, CallError> {
+    pub(crate) async fn start(&self) -> Result<Instance, CallError> {
         let patterns = Arc::clone(&self.patterns);
         let mut instance =
             Instance::new(&self.engine, &self.pre, self.limits, patterns, START_MAX).await.map_err(CallError::Ended)?;
         instance.describe(START_MAX).await.map_err(CallError::Ended)?;
         instance.declare_counters(&self.counters);
         instance.configure(&self.settings, START_MAX).await?;
+        instance.grant(&self.granted);
         Ok(instance)
     }
 
@@ -185,8 +215,10 @@ impl Live {
         }
         if !instance.is_spent() {
             let mut warm = lock(&self.warm);
-            if warm.len() < WARM_MAX {
-                warm.push(instance);
+            if warm.len() < WARM_MAX
+                && let Some(place) = self.engine.idle_place()
+            {
+                warm.push((instance, place));
             }
         }
     }
@@ -228,6 +260,21 @@ impl Live {
     /// quarantine does not call, and would wait for ever.
     pub(crate) fn standing(&self) -> Standing {
         lock(&self.standing).clone().on(Event::Ask, now_ms())
+    }
+
+    /// Takes over a standing from the book: an operator may have forgiven its strikes, or another host counted some.
+    pub(crate) fn stand(&self, standing: Standing) {
+        let mut own = lock(&self.standing);
+        if *own != standing {
+            *own = standing;
+            self.turns.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Forgets its strikes in memory, for measuring.
+    pub(crate) fn forgive(&self) {
+        *lock(&self.standing) = Standing::default();
+        self.turns.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A number that changes with its standing.

@@ -3,7 +3,9 @@
 //! Each step can end in an ordinary problem; none panics on any bytes. Guest code runs only in the last steps, in a
 //! trial instance under the limits of every other call.
 
-use std::time::Instant;
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use hermes_model::config::PluginConfig;
 use hermes_model::hook::Hook;
@@ -12,16 +14,17 @@ use serde_json::Value;
 use wasmtime::component::Component;
 
 use crate::cache::{CompileCache, Compiled};
+use crate::contract::Contract;
 use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::examined::{Examined, Step};
 use crate::instance::Pre;
-use crate::limits::{COMPILE_MAX, FILE_MAX, Limits};
+use crate::limits::{COMPILE_ALONE, COMPILE_MAX, FILE_MAX, Limits};
 use crate::manifest::{Manifest, ManifestError};
 use crate::problem::{Code, Problem};
 use crate::section::{COMPONENT_HEADER, MODULE_HEADER};
 use crate::surface::{self, SurfaceError};
-use crate::{check, section, settings, trial};
+use crate::{archive, census, check, section, settings, trial};
 
 /// What a pipeline needs beside the bytes.
 #[derive(Clone)]
@@ -83,6 +86,9 @@ impl Pipeline<'_> {
             return;
         }
         if !self.step("header", |found| header(bytes, found)) {
+            return;
+        }
+        if !self.step("size", |found| found.problems.extend(census::over(bytes))) {
             return;
         }
         // Both are read whatever the other says, so that the report names everything at once.
@@ -174,11 +180,29 @@ fn header(bytes: &[u8], found: &mut Examined) {
             "build it again with a current toolchain",
         )
     } else {
-        Problem::new(Code::NotWasm, "", "the file is not WebAssembly", "give the .wasm file the build wrote")
+        match archive::kind(bytes) {
+            Some(kind) => {
+                let message = format!("the file is {kind}, not WebAssembly");
+                Problem::new(Code::NotWasm, "", message, "unpack it and give the .wasm file that is inside")
+            }
+            None => {
+                Problem::new(Code::NotWasm, "", "the file is not WebAssembly", "give the .wasm file the build wrote")
+            }
+        }
     });
 }
 
 fn manifest(bytes: &[u8], found: &mut Examined) {
+    let manifests = section::count(bytes);
+    if manifests > 1 {
+        found.problems.push(Problem::new(
+            Code::Manifest,
+            "plugin.toml",
+            format!("the component has {manifests} manifests inside, and nothing says which one counts"),
+            "pack it again from its folder with `hermes plugins pack`",
+        ));
+        return;
+    }
     let Some(text) = section::read(bytes) else {
         // A damaged file says so itself; a sound one without a manifest was never packed.
         if surface_quickly_sound(bytes) {
@@ -193,22 +217,23 @@ fn manifest(bytes: &[u8], found: &mut Examined) {
     };
     match Manifest::parse(text) {
         Ok(manifest) => {
-            let version = hermes_version();
-            if !manifest.requires_hermes.matches(&version) {
-                found.problems.push(
-                    Problem::new(
-                        Code::RequiresHermes,
-                        "requires-hermes",
-                        format!("it is for hermes {}; this is {version}", manifest.requires_hermes),
-                        "install a version of the plugin for this hermes, or the hermes it is for",
-                    )
-                    .compared(manifest.requires_hermes.to_string(), version.to_string()),
-                );
-            }
+            found.problems.extend(for_hermes(&manifest, &hermes_version()));
             found.manifest = Some(manifest);
         }
         Err(error) => found.problems.push(manifest_problem(&error)),
     }
+}
+
+/// The problem of a manifest that asks for another hermes than this version.
+pub(crate) fn for_hermes(manifest: &Manifest, version: &Version) -> Option<Problem> {
+    let wanted = &manifest.requires_hermes;
+    let next = "install a version of the plugin for this hermes, or the hermes it is for";
+    let problem = || {
+        let message = format!("it is for hermes {wanted}; this is {version}");
+        Problem::new(Code::RequiresHermes, "requires-hermes", message, next)
+            .compared(wanted.to_string(), version.to_string())
+    };
+    (!wanted.matches(version)).then(problem)
 }
 
 /// The problem of a manifest that cannot be used.
@@ -242,6 +267,15 @@ fn interfaces(loader: &Loader, bytes: &[u8], found: &mut Examined) -> Option<Com
                 ));
                 return None;
             }
+            Err(SurfaceError::TooLarge) => {
+                found.problems.push(Problem::new(
+                    Code::Limits,
+                    "types",
+                    "the types of its imports and exports have more parts than are compared",
+                    "build it for one of the worlds of hermes:hook (see `hermes plugins new`)",
+                ));
+                return None;
+            }
             Err(SurfaceError::Feature(reason)) => {
                 found.problems.push(Problem::new(
                     Code::WasmFeature,
@@ -253,7 +287,7 @@ fn interfaces(loader: &Loader, bytes: &[u8], found: &mut Examined) -> Option<Com
             }
         },
     };
-    found.problems.extend(check::compare(&surface));
+    found.problems.extend(check::compare(&surface, Contract::current()));
     let exported = check::hooks_of(&surface);
     if let Some(manifest) = &found.manifest {
         found.problems.extend(hooks_differ(&manifest.hooks, &exported));
@@ -333,7 +367,9 @@ fn compile(loader: &Loader, bytes: &[u8], cached: Option<Compiled>, found: &mut 
         && let Some(memory) = needed.max_initial_memory_size
     {
         let limit = Limits::of(Hook::Redact).memory_bytes;
-        if memory.saturating_mul(u64::from(needed.num_memories)) > limit {
+        // Only the largest counts here: an interpreter has one of 12 MB and three of a page. Their sum is limited when
+        // they are made.
+        if memory > limit {
             found.problems.push(
                 Problem::new(
                     Code::Limits,
@@ -348,8 +384,14 @@ fn compile(loader: &Loader, bytes: &[u8], cached: Option<Compiled>, found: &mut 
     Some(compiled.component)
 }
 
+/// How often it is asked how much processor time a compilation has used.
+const COMPILE_LOOK: Duration = Duration::from_millis(500);
+
 /// Compiles on a thread of its own, within [`COMPILE_MAX`].
 fn compile_bounded(engine: &Engine, bytes: &[u8]) -> Result<Component, Problem> {
+    static LARGE: Mutex<()> = Mutex::new(());
+    let _alone = (bytes.len() >= COMPILE_ALONE).then(|| LARGE.lock().unwrap_or_else(PoisonError::into_inner));
+    let began = process_time();
     let (sender, receiver) = std::sync::mpsc::channel();
     let (engine, bytes) = (engine.wasmtime().clone(), bytes.to_vec());
     let worker = std::thread::Builder::new().name("hermes-compile".to_owned()).spawn(move || {
@@ -360,8 +402,21 @@ fn compile_bounded(engine: &Engine, bytes: &[u8]) -> Result<Component, Problem> 
     if let Err(error) = worker {
         return Err(refused(Code::Limits, format!("no thread to compile on: {error}"), "free memory or threads"));
     }
-    match receiver.recv_timeout(COMPILE_MAX) {
+    // The compiler uses several threads, so the time of all of them counts.
+    let answer = loop {
+        match receiver.recv_timeout(COMPILE_LOOK) {
+            Err(RecvTimeoutError::Timeout) if process_time().saturating_sub(began) < COMPILE_MAX => {}
+            answer => break answer,
+        }
+    };
+    match answer {
         Ok(Ok(component)) => Ok(component),
+        // What the pool has no room for is a matter of size, not of damage.
+        Ok(Err(error)) if format!("{error:#}").contains("exceeds the configured maximum") => Err(refused(
+            Code::Limits,
+            format!("it needs too much at once: {}", first_line(&format!("{:#}", error.root_cause()))),
+            "build it with fewer modules, memories and tables",
+        )),
         Ok(Err(error)) => Err(refused(
             Code::InvalidWasm,
             format!("it cannot be compiled: {}", first_line(&format!("{error:#}"))),
@@ -369,10 +424,15 @@ fn compile_bounded(engine: &Engine, bytes: &[u8]) -> Result<Component, Problem> 
         )),
         Err(_) => Err(refused(
             Code::Limits,
-            format!("it did not compile within {} s", COMPILE_MAX.as_secs()),
+            format!("it did not compile within {} s of CPU time", COMPILE_MAX.as_secs()),
             "build it smaller, or on a faster machine",
         )),
     }
+}
+
+/// The processor time of this process.
+fn process_time() -> Duration {
+    nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).map(Duration::from).unwrap_or_default()
 }
 
 /// Resolves all imports and looks up all exports: the authority the report was made to explain.

@@ -2,7 +2,6 @@
 //! the component. Unknown keys are refused with a suggestion.
 
 use std::collections::BTreeMap;
-use std::str::FromStr;
 
 use hermes_model::hook::Hook;
 use hermes_model::id::PluginName;
@@ -10,6 +9,8 @@ use hermes_model::suggest;
 use semver::{Version, VersionReq};
 use serde::Deserialize;
 use serde_json::Value;
+
+use crate::permission::{BadPermission, Permission};
 
 /// The largest manifest: it holds a schema and a few canaries, not data.
 pub const MANIFEST_MAX: usize = 256 * 1024;
@@ -37,38 +38,6 @@ pub struct Manifest {
     pub settings: Option<Value>,
     /// What it must show to count as loaded.
     pub canaries: Vec<Canary>,
-}
-
-/// Something a notifier may ask for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Permission {
-    /// Requests to this host.
-    Http(String),
-    /// Values kept between calls.
-    Storage,
-}
-
-impl FromStr for Permission {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once(':') {
-            None if text == "storage" => Ok(Self::Storage),
-            Some(("http", host)) if !host.is_empty() && !host.contains(['/', ' ', '@', '*']) => {
-                Ok(Self::Http(host.to_owned()))
-            }
-            _ => Err(format!("permission '{text}' is not known: write 'storage' or 'http:HOST'")),
-        }
-    }
-}
-
-impl std::fmt::Display for Permission {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Http(host) => write!(f, "http:{host}"),
-            Self::Storage => f.write_str("storage"),
-        }
-    }
 }
 
 /// A text and what the plugin must make of it. A plugin whose canary fails is not loaded.
@@ -114,6 +83,20 @@ pub enum VerdictKind {
     Rewrite,
     /// Not delivered.
     Suppress,
+}
+
+impl VerdictKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Deliver, Self::Rewrite, Self::Suppress];
+
+    /// The word for it in manifests, cases and reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Deliver => "deliver",
+            Self::Rewrite => "rewrite",
+            Self::Suppress => "suppress",
+        }
+    }
 }
 
 /// Why a manifest cannot be used. One line each, for a problem's message.
@@ -233,8 +216,8 @@ impl File {
         if hooks.is_empty() {
             return Err(wrong("hooks is empty: name at least one of transform, redact, notify".to_owned()));
         }
-        let permissions =
-            self.permissions.iter().map(|text| text.parse()).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+        let permissions = self.permissions.iter().map(|text| text.parse()).collect::<Result<Vec<_>, BadPermission>>();
+        let permissions = permissions.map_err(|bad| wrong(bad.to_string()))?;
         let settings = self.settings.map(|table| Value::Object(table.into_iter().collect()));
         if let Some(schema) = &settings {
             jsonschema::validator_for(schema)
@@ -349,13 +332,5 @@ rules = ["id"]
         assert!(error_of("rules = [\"id\"]", "effect = \"changed\"").contains("canary 'an id' must say one thing"));
         assert!(error_of("\"object\"", "7").contains("settings is not a JSON Schema"));
         assert!(error_of("hooks = [\"redact\"]", "hooks = []").contains("hooks is empty"));
-    }
-
-    #[test]
-    fn permissions_are_a_closed_list() {
-        assert_eq!("http:hooks.example.com".parse(), Ok(Permission::Http("hooks.example.com".into())));
-        for bad in ["http:", "http:*", "files", "http:a/b", "http:u@h"] {
-            assert!(bad.parse::<Permission>().is_err(), "{bad}");
-        }
     }
 }

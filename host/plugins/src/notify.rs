@@ -10,7 +10,7 @@ use hermes_model::status::Status;
 use hermes_output::event::{Event, Notifier, Verdict};
 
 use crate::api::bindings::notifier::exports::hermes::hook::notify as wit;
-use crate::chain::{Absent, Chain};
+use crate::chain::{Absent, Chain, OlderVersion};
 use crate::live::NoAnswer;
 
 impl Notifier for Chain {
@@ -19,7 +19,8 @@ impl Notifier for Chain {
     }
 
     fn warnings(&self) -> Vec<String> {
-        self.unasked.iter().map(|absent| self.not_in_force(absent)).collect()
+        let older = self.older.iter().filter(|older| older.only_notifies).map(OlderVersion::sentence);
+        older.chain(self.unasked.iter().map(|absent| self.not_in_force(absent))).collect()
     }
 
     fn notifier_name(&self, index: usize) -> &str {

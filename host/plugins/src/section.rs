@@ -30,7 +30,12 @@ pub fn embed(component: &[u8], manifest: &str) -> Vec<u8> {
 
 /// The manifest inside a component, if it has one. Damaged files have none.
 pub fn read(component: &[u8]) -> Option<&[u8]> {
-    sections(component).into_iter().find_map(|section| manifest_of(component, &section))
+    sections(component).find_map(|section| manifest_of(component, &section))
+}
+
+/// How many manifests are inside a component. More than one is nobody's intention.
+pub fn count(component: &[u8]) -> usize {
+    sections(component).filter(|section| manifest_of(component, section).is_some()).count()
 }
 
 /// The component without its manifest.
@@ -54,17 +59,16 @@ struct Section {
     body: std::ops::Range<usize>,
 }
 
-/// The top-level sections, as far as the file is well formed.
-fn sections(bytes: &[u8]) -> Vec<Section> {
-    let mut found = Vec::new();
+/// The top-level sections, as far as the file is well formed. One after the other: a file can hold millions.
+fn sections(bytes: &[u8]) -> impl Iterator<Item = Section> {
     let mut at = COMPONENT_HEADER.len();
-    while let Some(&id) = bytes.get(at) {
-        let Some((len, body)) = read_leb(bytes, at + 1) else { break };
-        let Some(end) = body.checked_add(len).filter(|end| *end <= bytes.len()) else { break };
-        found.push(Section { start: at, id, body: body..end });
-        at = end;
-    }
-    found
+    std::iter::from_fn(move || {
+        let id = *bytes.get(at)?;
+        let (len, body) = read_leb(bytes, at + 1)?;
+        let end = body.checked_add(len).filter(|end| *end <= bytes.len())?;
+        let start = std::mem::replace(&mut at, end);
+        Some(Section { start, id, body: body..end })
+    })
 }
 
 /// The manifest's bytes, if this section holds them.
@@ -116,6 +120,15 @@ mod tests {
         assert_eq!(read(&first), Some(&b"one"[..]));
         assert_eq!(read(&second), Some(&b"two, and longer"[..]));
         assert_eq!(without(&second), COMPONENT_HEADER);
+        assert_eq!(count(&second), 1);
+    }
+
+    #[test]
+    fn two_manifests_are_counted_and_replaced_by_one() {
+        let (one, two) = (embed(&COMPONENT_HEADER, "one"), embed(&COMPONENT_HEADER, "two"));
+        let both = [&one[..], &two[COMPONENT_HEADER.len()..]].concat();
+        assert_eq!(count(&both), 2);
+        assert_eq!(count(&embed(&both, "three")), 1);
     }
 
     proptest! {

@@ -1,6 +1,10 @@
 //! A plugin's settings: what the generation and the configuration say, validated against the manifest's schema.
+//!
+//! A text of the configuration that is `${NAME}` stands for a variable, so that a token need not be written into a file.
 
+use hermes_home::variables;
 use hermes_model::config::{PluginConfig, SettingValue};
+use hermes_model::interpolate;
 use serde_json::{Map, Value};
 
 use crate::manifest::Manifest;
@@ -15,14 +19,28 @@ pub(crate) fn effective(
     stored: &Map<String, Value>,
     config: &PluginConfig,
 ) -> Result<String, Problem> {
-    let mut settings = stored.clone();
-    for (name, value) in &config.settings {
-        settings.insert(name.clone(), json(value));
-    }
+    effective_with(manifest, stored, config, &variables::named)
+}
+
+/// [`effective`], with how a variable is looked up.
+fn effective_with(
+    manifest: &Manifest,
+    stored: &Map<String, Value>,
+    config: &PluginConfig,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, Problem> {
     let refused = |subject: String, message: String| {
         let next = format!("correct [plugins.{}.settings] in config.toml", manifest.name);
         Problem::new(Code::ConfigInvalid, subject, message, next)
     };
+    let mut settings = stored.clone();
+    for (name, value) in &config.settings {
+        let value = json(value, lookup).map_err(|Unset(variable)| {
+            let message = format!("setting '{name}' names the variable {variable}, which is not set where hermes runs");
+            refused(name.clone(), message)
+        })?;
+        settings.insert(name.clone(), value);
+    }
     match &manifest.settings {
         None => {
             if let Some(name) = settings.keys().next() {
@@ -53,17 +71,35 @@ pub(crate) fn may_be_default(manifest: &Manifest) -> bool {
     jsonschema::validator_for(schema).is_ok_and(|validator| validator.is_valid(&Value::Object(Map::new())))
 }
 
-fn json(value: &SettingValue) -> Value {
-    match value {
+/// A variable that is not set, or holds no text.
+struct Unset(String);
+
+fn json(value: &SettingValue, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Value, Unset> {
+    Ok(match value {
         SettingValue::Bool(value) => Value::Bool(*value),
         SettingValue::Integer(value) => Value::from(*value),
         SettingValue::Float(value) => Value::from(*value),
-        SettingValue::Text(value) => Value::String(value.clone()),
-        SettingValue::List(items) => Value::Array(items.iter().map(json).collect()),
-        SettingValue::Table(items) => {
-            Value::Object(items.iter().map(|(name, value)| (name.clone(), json(value))).collect())
+        SettingValue::Text(value) => Value::String(text(value, lookup)?),
+        SettingValue::List(items) => {
+            Value::Array(items.iter().map(|item| json(item, lookup)).collect::<Result<_, _>>()?)
         }
+        SettingValue::Table(items) => Value::Object(
+            items.iter().map(|(name, value)| Ok((name.clone(), json(value, lookup)?))).collect::<Result<_, _>>()?,
+        ),
+    })
+}
+
+/// What a text stands for: `${NAME}`, all of it, is a variable, and `$${NAME}` the text without its first `$`.
+fn text(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, Unset> {
+    let inner = |text: &str| {
+        let name = text.strip_prefix("${")?.strip_suffix('}')?;
+        interpolate::is_variable(name).then(|| name.to_owned())
+    };
+    if let Some(name) = inner(text) {
+        return lookup(&name).filter(|value| !value.is_empty()).ok_or(Unset(name));
     }
+    let escaped = text.strip_prefix('$').filter(|rest| inner(rest).is_some());
+    Ok(escaped.unwrap_or(text).to_owned())
 }
 
 #[cfg(test)]
@@ -88,6 +124,24 @@ mod tests {
         assert_eq!(effective(&manifest(SCHEMA), &stored, &config).unwrap(), r#"{"n":5}"#);
         config.settings.insert("n".into(), SettingValue::Integer(7));
         assert_eq!(effective(&manifest(SCHEMA), &stored, &config).unwrap(), r#"{"n":7}"#);
+    }
+
+    #[test]
+    fn a_text_that_names_a_variable_stands_for_its_value() {
+        let schema = "[settings]\ntype = \"object\"\n";
+        let lookup = |name: &str| (name == "TOKEN").then(|| "s3cret".to_owned());
+        let of = |written: &str| {
+            let mut config = PluginConfig::default();
+            config.settings.insert("t".into(), SettingValue::List(vec![SettingValue::Text(written.into())]));
+            effective_with(&manifest(schema), &Map::new(), &config, &lookup)
+        };
+        assert_eq!(of("${TOKEN}").unwrap(), r#"{"t":["s3cret"]}"#);
+        assert_eq!(of("$${TOKEN}").unwrap(), r#"{"t":["${TOKEN}"]}"#);
+        for as_it_is in ["a ${TOKEN}", "${TOKEN} b", "${}", "${a-b}", "$5", "$$"] {
+            assert_eq!(of(as_it_is).unwrap(), format!(r#"{{"t":["{as_it_is}"]}}"#));
+        }
+        let problem = of("${OTHER}").unwrap_err();
+        assert_eq!(problem.message, "setting 't' names the variable OTHER, which is not set where hermes runs");
     }
 
     #[test]

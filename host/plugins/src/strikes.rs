@@ -115,6 +115,11 @@ impl Book {
         self.read().remove(&digest).unwrap_or_default()
     }
 
+    /// How every plugin of the book stands, read at once.
+    pub fn standings(&self) -> BTreeMap<Digest, Standing> {
+        self.read()
+    }
+
     /// Writes an event down; the standing after it. Without a book the standing is counted in memory only.
     pub fn record(&self, digest: Digest, before: Standing, event: Event<'_>) -> Standing {
         self.update(digest, before, event).unwrap_or_else(|(standing, error)| {

@@ -3,6 +3,7 @@
 //!
 //! The same reading serves the contract this host was built with, so that the two can be compared item by item.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -77,9 +78,15 @@ pub struct Surface {
     pub loose_imports: Vec<String>,
 }
 
+/// How much of types is written out for one component, in shapes and bytes of names together. A type made of types made
+/// of types is a few bytes, and millions of shapes; the whole contract is below 2,000.
+const SHAPES_MAX: usize = 256 * 1024;
+
 /// Why a file has no surface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SurfaceError {
+    /// Its types, written out, are more than [`SHAPES_MAX`].
+    TooLarge,
     /// The file is damaged, at this byte, for this reason.
     Invalid(String),
     /// The file is sound and needs a feature this host does not enable.
@@ -121,6 +128,7 @@ pub fn read(bytes: &[u8]) -> Result<Surface, SurfaceError> {
         }
     })?;
     let types = types.as_ref();
+    let writer = Writer::new(types);
     let mut surface = Surface::default();
     let mut depth = 0usize;
     for payload in Parser::new(0).parse_all(bytes) {
@@ -133,8 +141,7 @@ pub fn read(bytes: &[u8]) -> Result<Surface, SurfaceError> {
                     let name = import.map_err(invalid)?.name.name.to_owned();
                     match types.component_item_for_import(&name).map(|item| item.ty) {
                         Some(ComponentEntityType::Instance(id)) => {
-                            let interface = interface(types, id);
-                            surface.imports.insert(name, interface);
+                            surface.imports.insert(name, writer.interface(id));
                         }
                         Some(ComponentEntityType::Type { .. }) | None => {}
                         Some(_) => surface.loose_imports.push(name),
@@ -147,11 +154,14 @@ pub fn read(bytes: &[u8]) -> Result<Surface, SurfaceError> {
                     if let Some(ComponentEntityType::Instance(id)) =
                         types.component_item_for_export(&name).map(|item| item.ty)
                     {
-                        surface.exports.insert(name, interface(types, id));
+                        surface.exports.insert(name, writer.interface(id));
                     }
                 }
             }
             _ => {}
+        }
+        if writer.left.get() == 0 {
+            return Err(SurfaceError::TooLarge);
         }
     }
     Ok(surface)
@@ -201,10 +211,11 @@ fn world_in(types: wasmparser::types::TypesRef<'_>, id: ComponentTypeId) -> Opti
 
 fn of_component_type(types: wasmparser::types::TypesRef<'_>, id: ComponentTypeId) -> Surface {
     let component = &types[id];
+    let writer = Writer::new(types);
     let instances = |items: &mut dyn Iterator<Item = (&String, &wasmparser::component_types::ComponentItem)>| {
         items
             .filter_map(|(name, item)| match item.ty {
-                ComponentEntityType::Instance(id) => Some((name.clone(), interface(types, id))),
+                ComponentEntityType::Instance(id) => Some((name.clone(), writer.interface(id))),
                 _ => None,
             })
             .collect()
@@ -216,54 +227,119 @@ fn of_component_type(types: wasmparser::types::TypesRef<'_>, id: ComponentTypeId
     }
 }
 
-fn interface(types: wasmparser::types::TypesRef<'_>, id: ComponentInstanceTypeId) -> Interface {
-    types[id]
-        .exports
-        .iter()
-        .filter_map(|(name, item)| match item.ty {
-            ComponentEntityType::Func(id) => Some((name.clone(), function(types, id))),
-            _ => None,
-        })
-        .collect()
+/// Writes types out, until it has written enough.
+struct Writer<'a> {
+    types: wasmparser::types::TypesRef<'a>,
+    left: Cell<usize>,
 }
 
-fn function(types: wasmparser::types::TypesRef<'_>, id: ComponentFuncTypeId) -> Function {
-    let function = &types[id];
-    Function {
-        params: function.params.iter().map(|(name, ty)| (name.to_string(), shape(types, *ty))).collect(),
-        result: function.result.map(|ty| shape(types, ty)),
+impl<'a> Writer<'a> {
+    fn new(types: wasmparser::types::TypesRef<'a>) -> Self {
+        Self { types, left: Cell::new(SHAPES_MAX) }
+    }
+
+    /// Takes the cost of a node with this name; whether there was that much left.
+    fn spend(&self, name: &str) -> bool {
+        let left = self.left.get().checked_sub(1 + name.len());
+        self.left.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
+    fn interface(&self, id: ComponentInstanceTypeId) -> Interface {
+        let functions = self.types[id].exports.iter().filter_map(|(name, item)| match item.ty {
+            ComponentEntityType::Func(id) if self.spend(name) => Some((name.clone(), self.function(id))),
+            _ => None,
+        });
+        functions.collect()
+    }
+
+    fn function(&self, id: ComponentFuncTypeId) -> Function {
+        let function = &self.types[id];
+        Function {
+            params: self.named(function.params.iter().map(|(name, ty)| (name.as_str(), *ty)), Self::shape),
+            result: function.result.map(|ty| self.shape(ty)),
+        }
+    }
+
+    /// Names with what stands behind each, as far as there is room.
+    fn named<'n, T, U>(
+        &self,
+        items: impl Iterator<Item = (&'n str, T)>,
+        write: impl Fn(&Self, T) -> U,
+    ) -> Vec<(String, U)> {
+        let written = items.map_while(|(name, item)| self.spend(name).then(|| (name.to_owned(), write(self, item))));
+        written.collect()
+    }
+
+    fn names<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+        names.map_while(|name| self.spend(name).then(|| name.to_owned())).collect()
+    }
+
+    fn shape(&self, ty: ComponentValType) -> Shape {
+        if !self.spend("") {
+            return Shape::Other("more than this hermes reads".to_owned());
+        }
+        let id = match ty {
+            ComponentValType::Primitive(primitive) => return Shape::Primitive(primitive_name(primitive)),
+            ComponentValType::Type(id) => id,
+        };
+        let boxed = |ty: ComponentValType| Box::new(self.shape(ty));
+        match &self.types[id] {
+            ComponentDefinedType::Primitive(primitive) => Shape::Primitive(primitive_name(*primitive)),
+            ComponentDefinedType::Record(record) => {
+                Shape::Record(self.named(record.fields.iter().map(|(name, ty)| (name.as_str(), *ty)), Self::shape))
+            }
+            ComponentDefinedType::Variant(variant) => Shape::Variant(
+                self.named(variant.cases.iter().map(|(name, case)| (name.as_str(), case.ty)), |writer, ty| {
+                    ty.map(|ty| writer.shape(ty))
+                }),
+            ),
+            ComponentDefinedType::Enum(names) => Shape::Enum(self.names(names.iter().map(|name| name.as_str()))),
+            ComponentDefinedType::Flags(names) => Shape::Flags(self.names(names.iter().map(|name| name.as_str()))),
+            ComponentDefinedType::List { element, .. } => Shape::List(boxed(*element)),
+            ComponentDefinedType::Tuple(tuple) => Shape::Tuple(tuple.types.iter().map(|ty| self.shape(*ty)).collect()),
+            ComponentDefinedType::Option { ty, .. } => Shape::Option(boxed(*ty)),
+            ComponentDefinedType::Result { ok, err, .. } => Shape::Result(ok.map(boxed), err.map(boxed)),
+            other => Shape::Other(other_name(other).to_owned()),
+        }
     }
 }
 
-fn shape(types: wasmparser::types::TypesRef<'_>, ty: ComponentValType) -> Shape {
-    let id = match ty {
-        ComponentValType::Primitive(primitive) => return Shape::Primitive(primitive_name(primitive)),
-        ComponentValType::Type(id) => id,
-    };
-    let boxed = |ty: ComponentValType| Box::new(shape(types, ty));
-    match &types[id] {
-        ComponentDefinedType::Primitive(primitive) => Shape::Primitive(primitive_name(*primitive)),
-        ComponentDefinedType::Record(record) => {
-            Shape::Record(record.fields.iter().map(|(name, ty)| (name.to_string(), shape(types, *ty))).collect())
-        }
-        ComponentDefinedType::Variant(variant) => Shape::Variant(
-            variant.cases.iter().map(|(name, case)| (name.to_string(), case.ty.map(|ty| shape(types, ty)))).collect(),
-        ),
-        ComponentDefinedType::Enum(names) => Shape::Enum(names.iter().map(ToString::to_string).collect()),
-        ComponentDefinedType::Flags(names) => Shape::Flags(names.iter().map(ToString::to_string).collect()),
-        ComponentDefinedType::List { element, .. } => Shape::List(boxed(*element)),
-        ComponentDefinedType::Tuple(tuple) => Shape::Tuple(tuple.types.iter().map(|ty| shape(types, *ty)).collect()),
-        ComponentDefinedType::Option { ty, .. } => Shape::Option(boxed(*ty)),
-        ComponentDefinedType::Result { ok, err, .. } => Shape::Result(ok.map(boxed), err.map(boxed)),
-        ComponentDefinedType::Own(_) => Shape::Other("a resource".to_owned()),
-        ComponentDefinedType::Borrow(_) => Shape::Other("a borrowed resource".to_owned()),
-        ComponentDefinedType::FixedLengthList { .. } => Shape::Other("a list of fixed length".to_owned()),
-        ComponentDefinedType::Map { .. } => Shape::Other("a map".to_owned()),
-        ComponentDefinedType::Future { .. } => Shape::Other("a future".to_owned()),
-        ComponentDefinedType::Stream { .. } => Shape::Other("a stream".to_owned()),
+/// A type that no contract uses, in words.
+fn other_name(ty: &ComponentDefinedType) -> &'static str {
+    match ty {
+        ComponentDefinedType::Own(_) => "a resource",
+        ComponentDefinedType::Borrow(_) => "a borrowed resource",
+        ComponentDefinedType::FixedLengthList { .. } => "a list of fixed length",
+        ComponentDefinedType::Map { .. } => "a map",
+        ComponentDefinedType::Future { .. } => "a future",
+        ComponentDefinedType::Stream { .. } => "a stream",
+        _ => "another type",
     }
 }
 
 fn primitive_name(primitive: PrimitiveValType) -> String {
     primitive.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_file_that_stands_for_a_huge_type_is_refused() {
+        // Each record holds the one before twice: 2^14 leaves, behind as many long names.
+        let name = "a".repeat(1000);
+        let mut text = "(component (import \"a:b/c@1.0.0\" (instance\n(type (record (field \"x\" u8)))".to_owned();
+        text += "(export \"t0\" (type (eq 0)))\n";
+        for level in 1..=14 {
+            let below = 2 * level - 1;
+            text += &format!("(type (record (field \"{name}\" {below}) (field \"b\" {below})))\n");
+            text += &format!("(export \"t{level}\" (type (eq {})))\n", 2 * level);
+        }
+        text += "(type (func (param \"p\" 29)))(export \"f\" (func (type 30))))))";
+        let bytes = wat::parse_str(&text).unwrap();
+        assert!(bytes.len() < 64 * 1024);
+        assert_eq!(read(&bytes).err(), Some(SurfaceError::TooLarge));
+    }
 }

@@ -117,7 +117,8 @@ async fn start(
         return Err(with_log(Problem::new(Code::Manifest, "name", message, next).compared(theirs, ours)));
     }
     let patterns = PatternSets::compile(&described.patterns).map_err(|error| {
-        let next = "correct the pattern: Rust's regex syntax, without look-around";
+        let next =
+            "correct what the plugin declares (patterns are in the syntax of Rust's regex crate, without look-around)";
         with_log(Problem::new(Code::Manifest, "pattern-sets", error.to_string(), next))
     })?;
     let patterns = Arc::new(patterns);
@@ -296,15 +297,17 @@ pub(crate) async fn show(instance: &mut Instance, canary: &Canary) -> (CanaryRes
             (text_words(*changed, contains, lacks), answer)
         }
         Expect::Verdict(verdict) => {
-            let answer = instance.decide(&neutral(&canary.command, &canary.text)).await.map(|decided| {
+            let mut event = neutral(&canary.command, &canary.text);
+            event.exit_code = canary.exit_code.or(event.exit_code);
+            let answer = instance.decide(&event).await.map(|decided| {
                 let got = match decided {
                     Verdict::Deliver => VerdictKind::Deliver,
                     Verdict::Rewrite(_) => VerdictKind::Rewrite,
                     Verdict::Suppress(_) => VerdictKind::Suppress,
                 };
-                (got == *verdict, verdict_word(got).to_owned())
+                (got == *verdict, got.word().to_owned())
             });
-            (verdict_word(*verdict).to_owned(), answer)
+            (verdict.word().to_owned(), answer)
         }
     };
     let (ok, got, ended) = match answer {
@@ -322,14 +325,9 @@ fn context_of(canary: &Canary) -> Context {
     context
 }
 
-/// What a transform makes of a canary's text.
-pub(crate) async fn transformed(instance: &mut Instance, canary: &Canary) -> Result<String, CallError> {
-    instance.apply(&context_of(canary), &canary.text).await.map(|outcome| applied(&canary.text, outcome))
-}
-
 /// The first span that is not a place in the text. While it runs such a span is widened and never dropped, but a plugin
 /// that returns one does not know what it masks.
-fn wrong_span(text: &str, found: &Findings) -> Option<String> {
+pub(crate) fn wrong_span(text: &str, found: &Findings) -> Option<String> {
     let wrong = found.spans.iter().find(|span| {
         let whole = text.is_char_boundary(span.start) && text.is_char_boundary(span.end);
         span.start >= span.end || span.end > text.len() || !whole
@@ -339,14 +337,6 @@ fn wrong_span(text: &str, found: &Findings) -> Option<String> {
 
 fn rules_words(rules: &[String]) -> String {
     if rules.is_empty() { "no mask".to_owned() } else { rules.join(", ") }
-}
-
-fn verdict_word(verdict: VerdictKind) -> &'static str {
-    match verdict {
-        VerdictKind::Deliver => "deliver",
-        VerdictKind::Rewrite => "rewrite",
-        VerdictKind::Suppress => "suppress",
-    }
 }
 
 fn text_words(changed: bool, contains: &[String], lacks: &[String]) -> String {

@@ -372,5 +372,5 @@ fn a_notifier_passes_its_test_with_a_canary_for_each_verdict() {
 fn test_of(folder: &Path, bytes: &[u8]) -> lab::TestReport {
     let path = folder.join("subject.wasm");
     std::fs::write(&path, bytes).unwrap();
-    lab::test(&path, &folder.join("cache")).unwrap()
+    lab::test(&path, &folder.join("cache"), lab::TestOptions { seed: 1, update: false }).unwrap()
 }
