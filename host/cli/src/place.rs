@@ -6,7 +6,7 @@ use hermes_home::home::{Home, LocateArgs};
 use hermes_home::{cache, config};
 use hermes_model::config::Config;
 use hermes_plugins::change::Editor;
-use hermes_plugins::registry::{Depth, Plugins};
+use hermes_plugins::registry::{Depth, Plugins, Survey};
 
 use crate::cli::Global;
 use crate::printer::Printer;
@@ -37,6 +37,12 @@ impl Place {
     pub(crate) fn open(&self, depth: Depth, printer: &Printer) -> Result<Plugins, Report> {
         let _progress = Progress::start(printer, "loading plugins");
         Ok(Plugins::open(&self.home, &self.config, &self.cache_dir, depth)?)
+    }
+
+    /// Looks at the plugins as a host that starts now would find them. What passed its trial before is not loaded for it.
+    pub(crate) fn survey(&self, printer: &Printer) -> Result<Survey, Report> {
+        let _progress = Progress::start(printer, "loading plugins");
+        Ok(Survey::open(&self.home, &self.config, &self.cache_dir)?)
     }
 
     /// What changes the plugins.

@@ -11,11 +11,13 @@ use hermes_model::exit;
 use hermes_plugins::author::PackError;
 use hermes_plugins::change::EditError;
 use hermes_plugins::engine::EngineError;
+use hermes_plugins::fetch::FetchError;
 use hermes_plugins::generation::StoreError;
 use hermes_plugins::lab::LabError;
 use hermes_plugins::problem::{Code, Problem};
+use hermes_plugins::project::ProjectError;
 use hermes_plugins::registry::OpenError;
-use hermes_plugins::template::TemplateError;
+use hermes_plugins::source::SourceError;
 use serde::Serialize;
 
 use crate::foreground::StartError;
@@ -167,14 +169,27 @@ impl From<PackError> for Report {
     }
 }
 
-impl From<TemplateError> for Report {
-    fn from(error: TemplateError) -> Self {
+impl From<ProjectError> for Report {
+    fn from(error: ProjectError) -> Self {
         Self::of(&error)
     }
 }
 
 impl From<LabError> for Report {
     fn from(error: LabError) -> Self {
+        let report = Self::of(&error);
+        if matches!(error, LabError::Contract(_)) { report.exits(exit::USAGE) } else { report }
+    }
+}
+
+impl From<FetchError> for Report {
+    fn from(error: FetchError) -> Self {
+        Self::of(&error)
+    }
+}
+
+impl From<SourceError> for Report {
+    fn from(error: SourceError) -> Self {
         Self::of(&error)
     }
 }
@@ -183,6 +198,9 @@ impl From<EditError> for Report {
     fn from(error: EditError) -> Self {
         let report = Self::of(&error);
         match error {
+            EditError::Broken { problems, verb: "updated", .. } => {
+                report.problems(problems).hint("the version in force stays; `hermes plugins install` can replace it")
+            }
             EditError::Broken { problems, .. } => {
                 // A file that is not the one that was meant is nothing to be allowed.
                 let wrong_file = problems.iter().any(|problem| problem.code == Code::Digest);

@@ -10,6 +10,7 @@ use hermes_process::order::Orders;
 use hermes_process::registry::handle::Registry;
 
 use crate::gateway::handle::Gateway;
+use crate::tools::plugins::InstalledPlugins;
 
 /// How long somebody may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,8 @@ pub struct Offer {
     pub orders: Orders,
     /// The policy, for the number of its generation.
     pub in_force: Arc<dyn InForce>,
+    /// The plugins the policy is made of, for whoever asks what is in force.
+    pub plugins: Arc<dyn InstalledPlugins>,
     /// How long somebody may wait.
     pub patience: Patience,
     /// Who this host is.

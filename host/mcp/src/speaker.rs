@@ -25,7 +25,7 @@ use crate::hearing::Hearing;
 use crate::reach::Reach;
 use crate::session::{Asker, Session};
 use crate::tools::trouble::{Code, Trouble};
-use crate::tools::{self, PROCESS, SERVERS, TERMINAL, readable, schema};
+use crate::tools::{self, PLUGINS, PROCESS, SERVERS, TERMINAL, readable, schema};
 
 /// What a person's command line is told of the whole.
 const FOR_PEOPLE: &str = "Runs commands for you and masks secrets in what they print. 'terminal' starts one, 'process' \
@@ -209,6 +209,7 @@ async fn called(caller: Caller, mut params: Map<String, Value>) -> Result<Value,
         (TERMINAL, _) => TERMINAL,
         (PROCESS, _) => PROCESS,
         (SERVERS, Asker::Person) => SERVERS,
+        (PLUGINS, Asker::Person) => PLUGINS,
         (other, Asker::Person) => {
             let hint = hermes_model::suggest::hint(other, &[TERMINAL, PROCESS]);
             return Err(ErrorData::invalid_params(format!("there is no such tool{hint}"), None));

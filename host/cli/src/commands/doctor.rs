@@ -1,7 +1,10 @@
 //! `hermes doctor`: is everything as it should be, and if not, what to do. It creates nothing in the home.
 
+mod in_hosts;
+
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
 use hermes_home::effective::Effective;
@@ -34,6 +37,8 @@ use crate::table;
 
 /// How many events that wait are counted.
 const EVENTS_COUNTED: usize = 1000;
+/// How long the session's bus is waited for.
+const DESKTOP_WAIT: Duration = Duration::from_secs(3);
 /// Permission bits that let others into a folder.
 const OPEN_TO_OTHERS: u32 = 0o077;
 
@@ -145,10 +150,16 @@ fn all(global: &Global, printer: &Printer) -> (Vec<Check>, Vec<Effective>) {
             let config = config_check(&home, &mut checks, &mut settings);
             checks.push(ledger_check(&home));
             checks.push(running_check(&home));
+            if config.notifications.desktop {
+                checks.push(desktop_check());
+            }
             checks.extend(config.mcp_servers.iter().map(|(name, server)| server_check(name, server)));
             let _progress = Progress::start(printer, "loading plugins");
             match Plugins::open(&home, &config, &cache_dir, Depth::Enabled) {
-                Ok(plugins) => plugin_checks(&plugins, &config, &mut checks),
+                Ok(plugins) => {
+                    plugin_checks(&plugins, &config, &mut checks);
+                    checks.extend(in_hosts::checks(&home, plugins.generation()));
+                }
                 Err(OpenError::Engine(error)) => checks.push(no_engine(&error)),
                 Err(error) => {
                     let text = Report::of(&error).sentence();
@@ -248,6 +259,18 @@ fn running_check(home: &Home) -> Check {
     }
 }
 
+/// Whether somebody shows notifications. Without one events are delivered all the same.
+fn desktop_check() -> Check {
+    match hermes_desktop::bus::look(DESKTOP_WAIT) {
+        Ok(()) => Check::ok("desktop", "notifications are shown"),
+        Err(error) => {
+            let text = error.to_string();
+            let (message, next) = text.split_once(": ").unwrap_or((text.as_str(), "set notifications.desktop = false"));
+            Check::warn("desktop", message, next)
+        }
+    }
+}
+
 /// Whether an MCP server could be started from here. Another program that starts hermes may have other variables, so what
 /// is missing is a warning.
 fn server_check(name: &ServerName, server: &ServerConfig) -> Check {
@@ -269,11 +292,18 @@ fn server_check(name: &ServerName, server: &ServerConfig) -> Check {
 fn plugin_checks(plugins: &Plugins, config: &Config, checks: &mut Vec<Check>) {
     let rows = plugins.rows();
     checks.push(Check::ok("generation", format!("{}; plugins: {}", plugins.generation(), rows.len())));
-    checks.extend(rows.iter().map(plugin_check));
+    checks.extend(rows.iter().map(|row| {
+        let why = row.name.parse().ok().and_then(|name| plugins.why(&name));
+        plugin_check(row, why.map_or(0, |why| why.canaries.len()))
+    }));
     checks.extend(config.policy.required.iter().map(|name| {
         let check = format!("required {name}");
         match rows.iter().find(|row| row.name == name.as_str()) {
             Some(row) if row.state == State::Loaded => Check::ok(check, "loaded, its canaries pass"),
+            Some(Row { serving: Some(serving), .. }) => {
+                let message = format!("its last good version, {}, is in force", serving.version);
+                Check::warn(check, message, format!("`hermes plugins why {name}`"))
+            }
             Some(Row { state, .. }) => {
                 let next = if *state == State::Disabled { "enable" } else { "why" };
                 let withholds = plugins.withheld().iter().any(|(by, _)| by == name.as_str());
@@ -311,11 +341,12 @@ fn plugin_checks(plugins: &Plugins, config: &Config, checks: &mut Vec<Check>) {
     checks.push(allocation_check(plugins.loader().engine.allocation()));
 }
 
-fn plugin_check(row: &Row) -> Check {
+fn plugin_check(row: &Row, canaries: usize) -> Check {
     let name = format!("plugin {}", row.name);
     let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     match (row.state, row.problems.first()) {
-        (State::Loaded, _) => Check::ok(name, format!("loaded{version}")),
+        (State::Loaded, _) if canaries == 0 => Check::ok(name, format!("loaded{version}")),
+        (State::Loaded, _) => Check::ok(name, format!("loaded{version}, canaries that pass: {canaries}")),
         (State::Disabled, _) => Check::ok(name, "disabled"),
         (state, Some(problem)) if state.word() == problem.code.word() => {
             Check::fail(name, format!("{}: {}", state.word(), problem.message), problem.next.as_str())

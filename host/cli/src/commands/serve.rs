@@ -79,7 +79,7 @@ pub(crate) fn run(args: &ServeArgs, global: &Global, printer: &Printer) -> Resul
         .build()
         .map_err(|error| Report::of(&ServeError::Runtime(error)))?;
     let idle = args.idle_exit.or(args.background.then_some(place.config.host.idle_exit));
-    let served = runtime.block_on(serve(&place, plugins.policy(), idle, printer));
+    let served = runtime.block_on(serve(&place, Current::new(plugins, &place), idle, printer));
     runtime.shutdown_timeout(Duration::from_secs(5));
     served.map_err(|error| Report::of(&error))
 }
@@ -100,13 +100,12 @@ pub(crate) fn take_place(lock: &Path, at: &SocketPath) -> Result<FileLock, LockE
 
 async fn serve(
     place: &Place,
-    chain: std::sync::Arc<hermes_plugins::chain::Chain>,
+    current: std::sync::Arc<Current>,
     idle: Option<Duration>,
     printer: &Printer,
 ) -> Result<i32, ServeError> {
     // Before anything runs: a signal in between would leave it behind.
     let mut signals = Signals::listen().map_err(ServeError::Signals)?;
-    let current = Current::new(chain);
     let Composed { registry, offer, recovered } = compose::compose(place, current.clone(), idle).await?;
     let socket = start::socket(place);
     let server = Server::start(socket::bind(&socket)?, offer).map_err(ServeError::Runtime)?;
@@ -120,7 +119,7 @@ async fn serve(
     let stopped = tokio::select! {
         caught = signals.next() => Some(caught),
         () = until_idle(&registry, &server, idle) => None,
-        () = current.keep_up(place) => None,
+        () = current.keep_up() => None,
     };
     match stopped {
         Some(caught) => printer.own(&format!("ending ({})", caught.name())),

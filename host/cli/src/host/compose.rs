@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hermes_desktop::sink::Desktop;
 use hermes_ledger::live::handle::Ledger;
 use hermes_ledger::problem::OpenError;
 use hermes_mcp::gateway::handle::{Gateway, Means};
@@ -22,6 +23,7 @@ use hermes_process::registry::handle::{Registry, Settings};
 use hermes_process::registry::recovery::Recovered;
 use hermes_process::scope::{self, bus::User};
 
+use super::current::Current;
 use crate::place::Place;
 
 /// The file name this program usually has.
@@ -61,17 +63,17 @@ pub(crate) struct ForAgents {
 /// Puts a host together and takes over what a crashed one left. Call it inside a runtime.
 pub(crate) async fn compose(
     place: &Place,
-    in_force: Arc<dyn InForce>,
+    current: Arc<Current>,
     idle_exit: Option<Duration>,
 ) -> Result<Composed, ComposeError> {
-    let (registry, offer, _) = parts(place, in_force, idle_exit, false)?;
+    let (registry, offer, _) = parts(place, current, idle_exit, false)?;
     let recovered = registry.recover().await.map_err(|error| ComposeError::Ledger(error.into()))?;
     Ok(Composed { registry, offer, recovered })
 }
 
 /// Puts a host of agents together, and begins to start its servers. Call it inside a runtime.
-pub(crate) async fn compose_for_agents(place: &Place, in_force: Arc<dyn InForce>) -> Result<ForAgents, ComposeError> {
-    let (registry, offer, servers) = parts(place, in_force, None, true)?;
+pub(crate) async fn compose_for_agents(place: &Place, current: Arc<Current>) -> Result<ForAgents, ComposeError> {
+    let (registry, offer, servers) = parts(place, current, None, true)?;
     // What a killed host left, where its supervisor was killed with it, is ended by whoever comes next.
     registry.recover().await.map_err(|error| ComposeError::Ledger(error.into()))?;
     Ok(ForAgents { registry, offer, servers })
@@ -79,10 +81,11 @@ pub(crate) async fn compose_for_agents(place: &Place, in_force: Arc<dyn InForce>
 
 fn parts(
     place: &Place,
-    in_force: Arc<dyn InForce>,
+    current: Arc<Current>,
     idle_exit: Option<Duration>,
     for_agents: bool,
 ) -> Result<(Registry, Arc<Offer>, Servers), ComposeError> {
+    let in_force: Arc<dyn InForce> = current.clone();
     let host = Host::start_with(crate::SUPERVISOR)?;
     let identity = host.identity().map_err(ComposeError::Identity)?;
     let ledger = Ledger::open(&place.home, identity)?;
@@ -100,6 +103,12 @@ fn parts(
     };
     let reply_bytes = settings.reply_bytes;
     let registry = Registry::start(host.clone(), ledger.clone(), Arc::clone(&in_force), settings);
+    if config.notifications.desktop {
+        match Desktop::start(config.notifications.desktop_kinds.clone()) {
+            Ok(desktop) => registry.show_in(Arc::new(desktop)),
+            Err(error) => tracing::warn!(%error, "no thread for the desktop; its notifications are not shown"),
+        }
+    }
     let configs = config.mcp_servers.iter().filter(|(_, server)| for_agents && server.enabled);
     let servers = Servers::start(configs.map(|(name, server)| (name.clone(), server.clone())), |name| Setting {
         host: host.clone(),
@@ -116,7 +125,7 @@ fn parts(
     let orders = Orders::new(host, &config.terminal, &config.output, guarded(place), scratch)?;
     let about = About { version: env!("CARGO_PKG_VERSION").to_owned(), home: place.home.root().to_owned(), idle_exit };
     let patience = Patience::from(&config.terminal);
-    let offer = Offer { registry: registry.clone(), orders, in_force, patience, about, gateway };
+    let offer = Offer { registry: registry.clone(), orders, in_force, plugins: current, patience, about, gateway };
     Ok((registry, Arc::new(offer), servers))
 }
 

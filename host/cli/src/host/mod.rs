@@ -3,4 +3,5 @@
 pub(crate) mod ask;
 pub(crate) mod compose;
 pub(crate) mod current;
+pub(crate) mod plugins;
 pub(crate) mod start;

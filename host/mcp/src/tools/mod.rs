@@ -3,12 +3,13 @@
 //! Every answer is a document of texts that have been through the policy. It must never quote a value of an argument.
 //!
 //! - [`schema`]: what a model reads of them. [`arguments`]: reading what it sends. [`trouble`]: what it gets instead.
-//! - [`terminal`], [`process`], [`events`], [`follow`]: what they do. `servers`: a third one, for the command line only.
+//! - [`terminal`], [`process`], [`events`], [`follow`]: what they do. `servers` and [`plugins`]: for the command line only.
 //!   `readable`: an answer as a model reads it. `said`: what hermes says itself, through the policy.
 
 pub(crate) mod arguments;
 mod events;
 pub(crate) mod follow;
+pub mod plugins;
 mod process;
 pub(crate) mod readable;
 mod said;
@@ -37,6 +38,8 @@ pub const LOG_BY: &str = "the tool 'process' with action 'log' and id";
 
 /// The tool of the command line for the servers of this host. It is listed to nobody.
 pub const SERVERS: &str = "servers";
+/// The tool of the command line for the plugins of this host. It is listed to nobody.
+pub const PLUGINS: &str = "plugins";
 
 /// Carries out a call. It is never dropped before it returns, so that nothing is torn; `cancelled` ends every wait.
 pub(crate) async fn call(
@@ -49,6 +52,7 @@ pub(crate) async fn call(
     let answer = match tool {
         TERMINAL => terminal::call(&session, arguments, &cancelled).await,
         SERVERS => servers::call(&session, arguments).await,
+        PLUGINS => plugins::call(&session, arguments).await,
         _ => process::call(&session, arguments, &cancelled).await,
     };
     ears.hear(answer).await

@@ -15,6 +15,7 @@ use hermes_mcp::offer::{About, Offer, Patience};
 use hermes_mcp::serve::Server;
 use hermes_mcp::socket::{self, SocketPath};
 use hermes_mcp::told::Told;
+use hermes_mcp::tools::plugins::InstalledPlugins;
 use hermes_model::config::{BackgroundNotifications, OutputConfig, TerminalConfig};
 use hermes_model::report::Withheld;
 use hermes_output::exact::ExactValues;
@@ -80,7 +81,8 @@ impl House {
             ledger: ledger.clone(),
         };
         let gateway = Gateway::start(servers, means);
-        let offer = Arc::new(Offer { registry: registry.clone(), orders, in_force, patience, about, gateway });
+        let plugins = Arc::new(NoPlugins);
+        let offer = Arc::new(Offer { registry: registry.clone(), orders, in_force, plugins, patience, about, gateway });
         let at = SocketPath::in_home(home.root());
         let server = Server::start(socket::bind(&at).unwrap(), Arc::clone(&offer)).unwrap();
         Self { folder, at, server, registry, offer, ledger }
@@ -92,6 +94,19 @@ impl House {
 
     pub(crate) fn path(&self) -> std::path::PathBuf {
         self.at.path()
+    }
+}
+
+/// A host whose policy is no plugin's.
+struct NoPlugins;
+
+impl InstalledPlugins for NoPlugins {
+    fn listed(&self) -> Value {
+        json!({"generation": 0, "plugins": []})
+    }
+
+    fn take_up(&self) -> Result<(), String> {
+        Err("there are none".to_owned())
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use hermes_ledger::event::{Delivery, NewEvent, Scope};
@@ -14,9 +14,9 @@ use hermes_ledger::problem::LedgerError;
 use hermes_model::config::BackgroundNotifications;
 use hermes_model::event::EventKind;
 use hermes_model::status::Status;
-use hermes_output::event::{self, Event, Suppressed};
+use hermes_output::event::{self, Event, Sink, Suppressed};
 use hermes_output::exact::ExactValues;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use super::look::{Eyes, blocking};
 
@@ -25,6 +25,9 @@ use super::look::{Eyes, blocking};
 const TOGETHER: Duration = Duration::from_millis(100);
 /// How soon writing is tried again after it failed.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
+/// How many events are decided about at once. Each holds a thread and an instance of a plugin for as long as a notifier
+/// waits for a network, and the instances of a host (48) are for redactors first.
+const DECIDED_AT_ONCE: usize = 16;
 /// How many events wait for a ledger that cannot be written; then the oldest goes, and the log says so.
 const UNWRITTEN_MAX: usize = 1000;
 
@@ -41,6 +44,10 @@ struct Inner {
     seq: AtomicU64,
     news: Notify,
     unwritten: Mutex<VecDeque<NewEvent>>,
+    /// Whoever has a permit may ask the notifiers. The others wait without a thread, until the event's lease ends at most.
+    deciding: Semaphore,
+    /// Where a person sees them, if anywhere.
+    sink: OnceLock<Arc<dyn Sink>>,
 }
 
 /// Whether an event wakes somebody, by the configuration. `asked`: the process was started with a wish to be told.
@@ -67,6 +74,8 @@ impl Bus {
             seq: AtomicU64::new(0),
             news: Notify::new(),
             unwritten: Mutex::new(VecDeque::new()),
+            deciding: Semaphore::new(DECIDED_AT_ONCE),
+            sink: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -97,27 +106,41 @@ impl Bus {
     pub(crate) fn written(&self, seq: u64, new: NewEvent, exact: Arc<ExactValues>) {
         let bus = self.clone();
         tokio::spawn(async move {
-            match new.delivery {
-                Delivery::Pending => {}
+            let delivered = match new.delivery {
+                Delivery::Pending => Some(new.event),
                 Delivery::Undecided => bus.decide(seq, new.event, exact).await,
                 Delivery::Muted | Delivery::Suppressed { .. } => return,
+            };
+            if let (Some(sink), Some(event)) = (bus.inner.sink.get(), delivered.filter(|event| !event.hidden)) {
+                sink.show(&event);
             }
             tokio::time::sleep(TOGETHER).await;
             bus.inner.news.notify_waiters();
         });
     }
 
-    async fn decide(&self, ledger_seq: u64, event: Event, exact: Arc<ExactValues>) {
+    /// Has an event decided about. Comes back with what is delivered, unless it is suppressed.
+    async fn decide(&self, ledger_seq: u64, event: Event, exact: Arc<ExactValues>) -> Option<Event> {
+        // Nobody closes it, so there is always a permit in the end.
+        let _permit = self.inner.deciding.acquire().await;
         let seq = self.inner.seq.fetch_add(1, Ordering::Relaxed) + 1;
         let (policy, notifier) = (self.inner.eyes.in_force().policy(), self.inner.eyes.in_force().notifier());
         let (event, suppressed) = blocking(move || event::decide(&*policy, &*notifier, seq, event, &exact)).await;
-        let delivery = match suppressed {
-            None => Delivery::Pending,
-            Some(Suppressed { by, reason }) => Delivery::Suppressed { by, reason },
+        let (delivered, delivery) = match suppressed {
+            None => (self.inner.sink.get().map(|_| event.clone()), Delivery::Pending),
+            Some(Suppressed { by, reason }) => (None, Delivery::Suppressed { by, reason }),
         };
         if let Err(error) = self.inner.ledger.decided(ledger_seq, event, delivery).await {
             // Without the decision it is delivered as it was, once its lease is over.
             tracing::warn!(%error, seq = ledger_seq, "what the notifiers said about an event could not be written");
+        }
+        delivered
+    }
+
+    /// Shows events to a person too, from now on. The first sink stays.
+    pub(crate) fn show_in(&self, sink: Arc<dyn Sink>) {
+        if self.inner.sink.set(sink).is_err() {
+            tracing::warn!("a host shows its events in one place only");
         }
     }
 

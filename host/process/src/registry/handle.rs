@@ -12,6 +12,7 @@ use hermes_ledger::receipt::StoredReceipt;
 use hermes_model::config::BackgroundNotifications;
 use hermes_model::context::Surface;
 use hermes_model::id::{Owner, ProcessId};
+use hermes_output::event::Sink;
 use hermes_output::exact;
 use hermes_output::policy::InForce;
 use hermes_output::reveal::Revealed;
@@ -127,6 +128,11 @@ pub(crate) struct Launched {
 }
 
 impl Registry {
+    /// Shows events that are delivered to a person too, unless they are hidden.
+    pub fn show_in(&self, sink: Arc<dyn Sink>) {
+        self.shared.bus.show_in(sink);
+    }
+
     /// The registry of a host. Call it inside the runtime in which everything is to run.
     pub fn start(host: Host, ledger: Ledger, in_force: Arc<dyn InForce>, settings: Settings) -> Self {
         let began = Instant::now();

@@ -128,7 +128,7 @@ pub(crate) fn run(args: &ServeArgs, global: &Global, printer: &Printer) -> Resul
         .enable_all()
         .build()
         .map_err(|error| Report::of(&ServeError::Runtime(error)))?;
-    let served = runtime.block_on(serve(args, at, &place, plugins.policy(), printer));
+    let served = runtime.block_on(serve(args, at, &place, Current::new(plugins, &place), printer));
     // A thread that reads stdin cannot be told to stop, and everything else has ended.
     runtime.shutdown_background();
     served.map_err(|error| Report::of(&error))
@@ -138,12 +138,11 @@ async fn serve(
     args: &ServeArgs,
     at: Option<SocketPath>,
     place: &Place,
-    chain: Arc<hermes_plugins::chain::Chain>,
+    current: Arc<Current>,
     printer: &Printer,
 ) -> Result<i32, ServeError> {
     // Before anything runs: a signal in between would leave it behind.
     let mut signals = Signals::listen().map_err(ServeError::Signals)?;
-    let current = Current::new(chain);
     let ForAgents { registry, offer, servers } = compose::compose_for_agents(place, current.clone()).await?;
     let people = for_people(place, &offer, printer);
     let clients = Clients::default();
@@ -155,7 +154,7 @@ async fn serve(
         over = &mut serving => Some(over),
         _ = signals.next() => None,
         () = retire_when_alone(&clients, &servers) => None,
-        () = current.keep_up(place) => None,
+        () = current.keep_up() => None,
     };
     let left = end(&registry, &servers, &mut signals).await;
     drop(stop);

@@ -61,12 +61,12 @@ pub(crate) fn run(args: &TestArgs, global: &Global, printer: &Printer) -> Result
     if let Some(timeout) = args.timeout {
         config.connect_timeout = timeout;
     }
-    let chain = place.open(Depth::Enabled, printer)?.policy();
+    let current = Current::new(place.open(Depth::Enabled, printer)?, &place);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Report::of(&StartError::Runtime(error)))?;
     let tried = {
         let _progress = Progress::start(printer, "starting the server");
-        runtime.block_on(attempt(&args.name, config, &place, Current::new(chain)))
+        runtime.block_on(attempt(&args.name, config, &place, current))
     };
     // Whoever still holds a server or the host is gone before this returns, and with it what was started.
     runtime.shutdown_timeout(Duration::from_secs(5));

@@ -17,8 +17,7 @@ use hermes_mcp::wrap::sessions::Sessions;
 use hermes_mcp::wrap::{self, Why, Wrapped};
 use hermes_model::exit;
 use hermes_model::id::ServerName;
-use hermes_plugins::chain::Chain;
-use hermes_plugins::registry::Depth;
+use hermes_plugins::registry::{Depth, Plugins};
 use hermes_process::environment::Environment;
 use hermes_process::host::{self, Host};
 use hermes_process::spec::SHOWN_MAX;
@@ -106,7 +105,7 @@ pub(crate) fn run(args: &WrapArgs, global: &Global, printer: &Printer) -> Result
         .build()
         .map_err(|error| failed(WrapError::Runtime(error)))?;
     let wrapping = Wrapping { args, place: &place, printer, program, rest, environment, given };
-    let code = runtime.block_on(wrapping.run(plugins.policy()));
+    let code = runtime.block_on(wrapping.run(plugins));
     // A thread that reads stdin cannot be told to stop, and everything else has ended.
     runtime.shutdown_background();
     code.map_err(failed)
@@ -175,11 +174,11 @@ struct Wrapping<'a> {
 }
 
 impl Wrapping<'_> {
-    async fn run(self, chain: Arc<Chain>) -> Result<i32, WrapError> {
+    async fn run(self, plugins: Plugins) -> Result<i32, WrapError> {
         // Before anything runs: a signal in between would leave it behind.
         let mut signals = Signals::listen().map_err(WrapError::Signals)?;
-        let current = Current::new(Arc::clone(&chain));
-        let desk = Desk::new(chain, &self.environment);
+        let desk = Desk::new(plugins.policy(), &self.environment);
+        let current = Current::new(plugins, self.place);
         let wrapped = self.wrapped(Arc::clone(&current))?;
         let stop = Stop::default();
         let served = async {
@@ -192,7 +191,7 @@ impl Wrapping<'_> {
             code = served => code,
             // Neither returns.
             () = stop.listen(&mut signals) => Ok(exit::HERMES_FAILED),
-            () = current.keep_up(self.place) => Ok(exit::HERMES_FAILED),
+            () = current.keep_up() => Ok(exit::HERMES_FAILED),
         }
     }
 

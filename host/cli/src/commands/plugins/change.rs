@@ -7,10 +7,11 @@ use hermes_plugins::examined::Examined;
 use hermes_plugins::generation::Generation;
 use hermes_plugins::problem::Code;
 use hermes_plugins::problem::Problem;
-use hermes_plugins::registry::store_of;
+use hermes_plugins::registry::{self, store_of};
 use serde::Serialize;
 
 use crate::cli::Global;
+use crate::host::plugins::{self, Answers, HostRow, Question};
 use crate::place::Place;
 use crate::printer::Printer;
 use crate::progress::Progress;
@@ -28,6 +29,7 @@ struct Document<'a> {
     digest: Option<String>,
     replaced: Option<&'a str>,
     problems: &'a [Problem],
+    hosts: &'a [HostRow],
 }
 
 /// A change that was made, or that there was no need to make.
@@ -66,18 +68,58 @@ pub(crate) fn make(
         let _progress = Progress::start(printer, "checking the plugin");
         change(&editor)?
     };
-    say(&done, before, &place, printer);
+    let told = Told::tell(&place, printer);
+    say(&done, before, &place, &told, printer);
     Ok(exit::OK)
 }
 
-fn say(done: &Done, before: Option<u64>, place: &Place, printer: &Printer) {
+/// What became of a change in the hosts that run.
+pub(crate) struct Told {
+    answers: Answers,
+    /// Each host, as `--json` prints it.
+    pub(crate) hosts: Vec<HostRow>,
+}
+
+impl Told {
+    /// Tells every host of the home to take up the current generation, and waits until it has.
+    pub(crate) fn tell(place: &Place, printer: &Printer) -> Self {
+        let answers = {
+            let _progress = Progress::start(printer, "telling the hosts that run");
+            plugins::ask_all(&place.home, Question::TakeUp)
+        };
+        let current = store_of(&place.home).current().ok().map(|generation| generation.number);
+        let hosts = answers.rows(current);
+        Self { answers, hosts }
+    }
+
+    /// Says where the change is in force, and where it is not and why.
+    pub(crate) fn say(&self, printer: &Printer) {
+        let well: Vec<&HostRow> = self.hosts.iter().filter(|host| host.ok).collect();
+        if let Some(generation) = well.first().and_then(|host| host.generation) {
+            let count = match well.len() {
+                1 => "1 running host".to_owned(),
+                several => format!("{several} running hosts"),
+            };
+            printer.confirm(&format!("in force in {count} (generation {generation})"));
+        }
+        self.hosts.iter().filter_map(|host| host.message.as_deref()).for_each(|text| printer.warn(text));
+    }
+
+    /// What serves in place of a plugin that cannot load, in the first host where something does.
+    fn serving(&self, name: &str) -> Option<&str> {
+        let rows = self.answers.answered.iter().flat_map(|answer| &answer.listed.plugins);
+        rows.filter(|row| row.name == name).find_map(|row| Some(row.serving.as_ref()?.version.as_str()))
+    }
+}
+
+fn say(done: &Done, before: Option<u64>, place: &Place, told: &Told, printer: &Printer) {
     let number = done.generation.number;
     let changed = before != Some(number);
     let detail = done.detail.as_ref();
     let examined = detail.and_then(|changed| changed.examined.as_ref());
     let problems = examined.map(|examined| examined.problems.as_slice()).unwrap_or_default();
     if let (Some(examined), true) = (examined, !problems.is_empty()) {
-        warn_of_broken(done, examined, printer);
+        warn_of_broken(done, examined, place, told, printer);
     }
     if printer.is_json() {
         printer.document(&Document {
@@ -90,17 +132,18 @@ fn say(done: &Done, before: Option<u64>, place: &Place, printer: &Printer) {
             digest: examined.map(|examined| examined.digest.to_string()),
             replaced: detail.and_then(|changed| changed.replaced.as_deref()),
             problems,
+            hosts: &told.hosts,
         });
         return;
     }
     if detail.is_some_and(|changed| changed.forgiven) {
         printer.confirm(&format!("{}: its strikes are forgiven, it is asked again", done.said));
     }
-    if !changed && detail.is_some_and(|changed| changed.forgiven) {
-        return;
-    }
     if !changed {
-        printer.confirm(&format!("{}: nothing to change, generation {number} stays", done.said));
+        if !detail.is_some_and(|changed| changed.forgiven) {
+            printer.confirm(&format!("{}: nothing to change, generation {number} stays", done.said));
+        }
+        told.say(printer);
         return;
     }
     printer.confirm(&done.said);
@@ -114,10 +157,11 @@ fn say(done: &Done, before: Option<u64>, place: &Place, printer: &Printer) {
     }
     let back = before.map(|before| format!("; `hermes plugins rollback --to {before}` returns to generation {before}"));
     printer.confirm(&format!("generation {number}, home {}{}", place.home.root().display(), back.unwrap_or_default()));
+    told.say(printer);
 }
 
 /// A plugin that was published although it cannot load: its problems, and what that means for all output.
-fn warn_of_broken(done: &Done, examined: &Examined, printer: &Printer) {
+fn warn_of_broken(done: &Done, examined: &Examined, place: &Place, told: &Told, printer: &Printer) {
     let name = done.detail.as_ref().and_then(|changed| changed.name.as_ref());
     let name = name.map_or("the plugin", |name| name.as_str());
     for problem in &examined.problems {
@@ -126,7 +170,17 @@ fn warn_of_broken(done: &Done, examined: &Examined, printer: &Printer) {
     if examined.problems.iter().all(|problem| problem.code == Code::NeedsGrant) {
         return;
     }
-    printer.warn(&format!("{name} cannot load and is published all the same: {}", effect(examined)));
+    let version = told.serving(name).map(str::to_owned).or_else(|| {
+        // No host runs: what one that starts now would do.
+        let name = done.detail.as_ref()?.name.as_ref()?;
+        let why = registry::examine(&place.home, &place.config, &place.cache_dir, name).ok()??;
+        why.row.serving.map(|serving| serving.version)
+    });
+    let effect = match version {
+        Some(version) => format!("version {version} is in force until it can; `hermes plugins rollback` undoes this"),
+        None => effect(examined).to_owned(),
+    };
+    printer.warn(&format!("{name} cannot load and is published all the same: {effect}"));
 }
 
 /// What an enabled plugin that cannot load does to the output of commands.

@@ -6,7 +6,8 @@ use clap::Args;
 use hermes_model::exit;
 use hermes_model::hook::Hook;
 use hermes_model::id::PluginName;
-use hermes_plugins::template;
+use hermes_model::language::Language;
+use hermes_plugins::project;
 use serde::Serialize;
 
 use crate::printer::Printer;
@@ -15,6 +16,7 @@ use crate::report::Report;
 /// Write a plugin's project that builds and passes its tests at once
 #[derive(Args)]
 #[command(after_help = "Examples:\n  hermes plugins new mask-tickets --hook redact\n  \
+                        hermes plugins new mask-tickets --hook redact --lang python\n  \
                         hermes plugins new shorter-logs --hook transform --dir plugins/shorter-logs")]
 pub(crate) struct NewArgs {
     /// The plugin's name.
@@ -22,6 +24,9 @@ pub(crate) struct NewArgs {
     /// What it decides about.
     #[arg(long, value_name = "HOOK", value_parser = hook)]
     hook: Hook,
+    /// The language it is written in.
+    #[arg(long, value_name = "LANG", default_value_t)]
+    lang: Language,
     /// The project's folder, where it is not to be called like the plugin.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -31,6 +36,7 @@ pub(crate) struct NewArgs {
 struct Document<'a> {
     name: &'a str,
     hook: Hook,
+    language: &'static str,
     folder: String,
     files: Vec<String>,
 }
@@ -43,14 +49,20 @@ fn hook(text: &str) -> Result<Hook, String> {
 
 pub(crate) fn run(args: &NewArgs, printer: &Printer) -> Result<i32, Report> {
     let folder = args.dir.clone().unwrap_or_else(|| PathBuf::from(args.name.as_str()));
-    let files = template::write(&folder, &args.name, args.hook)?;
+    let files = project::write(&folder, &args.name, args.hook, args.lang)?;
     let folder = folder.display().to_string();
     let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
     if printer.is_json() {
-        printer.document(&Document { name: args.name.as_str(), hook: args.hook, folder, files });
+        printer.document(&Document {
+            name: args.name.as_str(),
+            hook: args.hook,
+            language: args.lang.word(),
+            folder,
+            files,
+        });
         return Ok(exit::OK);
     }
-    printer.confirm(&format!("wrote {}, a {} plugin, in {folder}:", args.name, args.hook));
+    printer.confirm(&format!("wrote {}, a {} plugin in {}, in {folder}:", args.name, args.hook, args.lang.name()));
     files.iter().filter(|file| !file.starts_with("vendor")).for_each(|file| printer.confirm(&format!("  {file}")));
     if files.iter().any(|file| file.starts_with("vendor")) {
         printer.confirm("  vendor/ (the SDK)");

@@ -5,14 +5,17 @@ use hermes_model::exit;
 use hermes_model::id::PluginName;
 use hermes_plugins::limits::Limits;
 use hermes_plugins::manifest::Manifest;
-use hermes_plugins::registry::{Depth, Plugins, Row, store_of};
+use hermes_plugins::permission::{Grant, Permission};
+use hermes_plugins::registry::{self, Row, Why, store_of};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::rows;
+use super::truth::{Shown, Truth, WhomArgs};
 use crate::cli::Global;
 use crate::place::Place;
 use crate::printer::{Printer, Tone};
+use crate::progress::Progress;
 use crate::report::Report;
 use crate::table;
 
@@ -24,12 +27,14 @@ use crate::table;
 pub(crate) struct ShowArgs {
     /// The plugin.
     name: PluginName,
+    #[command(flatten)]
+    whom: WhomArgs,
 }
 
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(flatten)]
-    row: &'a Row,
+    shown: &'a Shown,
     authors: Option<&'a [String]>,
     license: Option<&'a str>,
     requires_hermes: Option<String>,
@@ -37,6 +42,8 @@ struct Document<'a> {
     settings_schema: Option<&'a Value>,
     limits: Vec<LimitsOfHook>,
     canaries: Option<Vec<&'a str>>,
+    asked: &'static str,
+    generation: u64,
 }
 
 /// A setting and who decides it. Values that were set are not repeated: one may be a secret.
@@ -63,11 +70,14 @@ struct LimitsOfHook {
 
 pub(crate) fn run(args: &ShowArgs, global: &Global, printer: &Printer) -> Result<i32, Report> {
     let place = Place::find(global)?;
-    let plugins = place.open(Depth::Enabled, printer)?;
-    let rows = plugins.rows();
-    let row = rows.iter().find(|row| row.name == args.name.as_str());
-    let row = row.ok_or_else(|| rows::not_installed(&args.name, &plugins))?;
-    let document = document(&args.name, row, &place, &plugins)?;
+    let truth = Truth::find(&place, args.whom, printer)?;
+    truth.hosts.iter().filter_map(|host| host.message.as_deref()).for_each(|text| printer.warn(text));
+    let shown = truth.plugin(args.name.as_str()).ok_or_else(|| truth.not_installed(&args.name))?;
+    let why = {
+        let _progress = Progress::start(printer, "loading the plugin");
+        registry::examine(&place.home, &place.config, &place.cache_dir, &args.name)?
+    };
+    let document = document(&args.name, shown, &truth, &place, why.as_ref())?;
     if printer.is_json() {
         printer.document(&document);
     } else {
@@ -76,8 +86,14 @@ pub(crate) fn run(args: &ShowArgs, global: &Global, printer: &Printer) -> Result
     Ok(exit::OK)
 }
 
-fn document<'a>(name: &PluginName, row: &'a Row, place: &Place, plugins: &'a Plugins) -> Result<Document<'a>, Report> {
-    let manifest = plugins.manifest(name);
+fn document<'a>(
+    name: &PluginName,
+    shown: &'a Shown,
+    truth: &Truth,
+    place: &Place,
+    why: Option<&'a Why>,
+) -> Result<Document<'a>, Report> {
+    let manifest = why.and_then(|why| why.manifest.as_ref());
     let config = place.config.plugins.get(name).cloned().unwrap_or_default();
     let stored = store_of(&place.home).current()?.find(name).map(|entry| entry.settings.clone()).unwrap_or_default();
     let in_config = |setting: &str| config.settings.contains_key(setting);
@@ -100,13 +116,15 @@ fn document<'a>(name: &PluginName, row: &'a Row, place: &Place, plugins: &'a Plu
         }
     };
     Ok(Document {
-        row,
+        asked: truth.asked,
+        generation: truth.generation,
+        shown,
         authors: manifest.map(|manifest| manifest.authors.as_slice()),
         license: manifest.map(|manifest| manifest.license.as_str()),
         requires_hermes: manifest.map(|manifest| manifest.requires_hermes.to_string()),
         settings: manifest.map(|manifest| settings(manifest, &stored, in_config)).unwrap_or_default(),
         settings_schema: manifest.and_then(|manifest| manifest.settings.as_ref()),
-        limits: row.hooks.iter().map(limits).collect(),
+        limits: shown.row.hooks.iter().map(limits).collect(),
         canaries: manifest.map(|manifest| manifest.canaries.iter().map(|canary| canary.name.as_str()).collect()),
     })
 }
@@ -131,7 +149,7 @@ fn settings(manifest: &Manifest, stored: &Map<String, Value>, in_config: impl Fn
 
 fn lines(document: &Document<'_>, printer: &Printer) -> Vec<String> {
     let width = table::width(printer);
-    let row = document.row;
+    let row = &document.shown.row;
     let version = row.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let mut out = vec![format!("{}{version}: {}", printer.paint(Tone::Strong, &row.name), rows::state(row, printer))];
     let mut field = |name: &str, text: &str| {
@@ -149,6 +167,9 @@ fn lines(document: &Document<'_>, printer: &Printer) -> Vec<String> {
     field("order", &row.order.to_string());
     field("source", &row.source);
     field("digest", row.digest.as_deref().unwrap_or_default());
+    field("in force", &in_force(row));
+    field("calls", &calls(row));
+    field("hosts", &hosts(document.shown));
     field("permissions", &permissions(row));
     field("canaries", &document.canaries.as_deref().unwrap_or_default().join("; "));
     for limits in &document.limits {
@@ -165,14 +186,50 @@ fn lines(document: &Document<'_>, printer: &Printer) -> Vec<String> {
     out
 }
 
+/// The version that serves in place of the one that is wanted.
+fn in_force(row: &Row) -> String {
+    let serving = row.serving.as_ref();
+    serving
+        .map(|serving| format!("version {} ({}), the last good one", serving.version, serving.digest))
+        .unwrap_or_default()
+}
+
+/// What the hosts counted since they loaded it.
+fn calls(row: &Row) -> String {
+    let Some(calls) = row.calls else { return String::new() };
+    let mut text = format!("{calls}, of which {} failed", row.failures.unwrap_or_default());
+    if let (Some(p50), Some(p99)) = (row.p50_us, row.p99_us) {
+        text.push_str(&format!("; half took up to {}, 99 of 100 up to {}", rows::time(p50), rows::time(p99)));
+    }
+    text
+}
+
+/// How it stands in each host.
+fn hosts(shown: &Shown) -> String {
+    let words: Vec<String> =
+        shown.hosts.iter().map(|there| format!("{} in {}", there.state.word(), there.pid)).collect();
+    words.join(", ")
+}
+
 fn permissions(row: &Row) -> String {
     if row.permissions.asked.is_empty() {
         return "none asked".to_owned();
     }
-    let granted = |asked: &String| if row.permissions.granted.contains(asked) { "granted" } else { "not granted" };
     let words: Vec<String> =
-        row.permissions.asked.iter().map(|asked| format!("{asked} ({})", granted(asked))).collect();
+        row.permissions.asked.iter().map(|asked| format!("{asked} ({})", granted(asked, row))).collect();
     words.join(", ")
+}
+
+/// What was granted for something that is asked for. A grant may say more than the plugin can ask for.
+fn granted(asked: &str, row: &Row) -> String {
+    let Ok(permission) = asked.parse::<Permission>() else { return "not granted".to_owned() };
+    let meets = |grant: &&String| grant.parse::<Grant>().is_ok_and(|grant| permission.is_met_by(&grant));
+    let grants: Vec<&str> = row.permissions.granted.iter().filter(meets).map(String::as_str).collect();
+    match grants.as_slice() {
+        [] => "not granted".to_owned(),
+        [same] if *same == asked => "granted".to_owned(),
+        grants => format!("granted: {}", grants.join(" ")),
+    }
 }
 
 fn limits_text(limits: &LimitsOfHook) -> String {
