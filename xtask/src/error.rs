@@ -54,6 +54,14 @@ pub(crate) enum TaskError {
     /// The book and its folder disagree.
     #[error("the book is not whole: {0}")]
     Book(String),
+    /// Plugins were not kept.
+    #[error("'{archive}' is not written: {reason}", archive = archive.display())]
+    Frozen {
+        /// The archive.
+        archive: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// The demonstration showed something else than it must.
     #[error("the demo failed: {0}")]
     Demo(String),

@@ -1,4 +1,4 @@
-//! The tasks of this repository: `cargo xtask demo|test|build-plugins|bench|docs`.
+//! The tasks of this repository: `cargo xtask demo|test|build-plugins|bench|freeze|fuzz|docs`.
 //!
 //! Each installs the tools it needs, shows its steps with the time they took, and ends with what to do next. It must
 //! never be needed to use hermes: `cargo install --path host/cli` works without it.
@@ -9,6 +9,9 @@
 mod demo;
 mod docs;
 mod error;
+mod examples;
+mod freeze;
+mod fuzz;
 mod peers;
 mod plugins;
 mod run;
@@ -53,6 +56,14 @@ enum Task {
         #[arg(last = true)]
         criterion: Vec<String>,
     },
+    /// Keeps a compiled plugin of every language and hook in `tests/released`: every later hermes must load them.
+    Freeze(freeze::FreezeArgs),
+    /// Feeds the load pipeline what nobody meant to feed it.
+    Fuzz {
+        /// For how long, in seconds.
+        #[arg(default_value_t = 600)]
+        seconds: u64,
+    },
     /// Builds the book, after checking that each of its chapters exists.
     Docs,
 }
@@ -63,6 +74,8 @@ fn main() -> ExitCode {
         Task::Test { nextest } => testing::test(&nextest),
         Task::BuildPlugins => plugins::run(),
         Task::Bench { criterion } => testing::bench(&criterion),
+        Task::Freeze(args) => freeze::run(&args),
+        Task::Fuzz { seconds } => fuzz::run(seconds),
         Task::Docs => docs::run(),
     };
     match outcome {

@@ -14,7 +14,7 @@ const LOCKS: [&str; 3] = ["package.json", "package-lock.json", "requirements.txt
 /// What was installed, kept beside it.
 const STAMP: &str = "installed";
 /// What Python must be able to do.
-const PYTHON_FITS: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
+pub(crate) const PYTHON_FITS: &str = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))";
 
 /// Installs the peers, unless exactly these are there.
 pub(crate) fn ensure(workspace: &Workspace) -> Result<(), TaskError> {

@@ -41,10 +41,14 @@ pub(crate) fn run() -> Result<(), TaskError> {
 
 /// Builds every plugin and says where each component is.
 pub(crate) fn build(workspace: &Workspace) -> Result<Vec<PathBuf>, TaskError> {
-    let plugins = workspace.plugins();
+    build_these(workspace, &workspace.plugins())
+}
+
+/// Builds plugins of the workspace by their names and says where each component is, in the same order.
+pub(crate) fn build_these(workspace: &Workspace, plugins: &[&str]) -> Result<Vec<PathBuf>, TaskError> {
     let mut command = command(workspace);
     command.arg("--lib");
-    for plugin in &plugins {
+    for plugin in plugins {
         command.args(["-p", plugin]);
     }
     run::visibly(&mut command)?;

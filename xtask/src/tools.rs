@@ -37,6 +37,28 @@ pub(crate) fn ensure_nextest(root: &Path) -> Result<(), TaskError> {
     run::visibly(run::cargo(root).args(["install", "cargo-nextest", "--locked"]))
 }
 
+/// Installs a D-Bus daemon, unless there is one: the tests of desktop notifications talk to a real one.
+pub(crate) fn ensure_dbus() -> Result<(), TaskError> {
+    let works = || run::works(Command::new("dbus-daemon").arg("--version"));
+    if works() {
+        println!("  dbus-daemon is installed");
+        return Ok(());
+    }
+    // Only where that needs no password: a task never asks for one.
+    if run::works(Command::new("apt-get").arg("--version")) && run::works(Command::new("test").args(["-w", "/usr/bin"]))
+    {
+        println!("  dbus-daemon is missing: it is installed now");
+        run::visibly(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends", "dbus"]))?;
+    }
+    if works() {
+        return Ok(());
+    }
+    Err(TaskError::NoProgram {
+        program: "dbus-daemon".to_owned(),
+        remedy: "the tests of desktop notifications need one: install the package 'dbus'".to_owned(),
+    })
+}
+
 /// Says how to get a program, unless it works.
 pub(crate) fn require(program: &str, remedy: &str) -> Result<(), TaskError> {
     if run::works(Command::new(program).arg("--version")) {
