@@ -64,7 +64,7 @@ fn an_error_is_a_document_too() {
 fn a_list_names_home_generation_and_who_was_asked() {
     let home = TestHome::new();
     let document = home.run(["plugins", "list", "--json"]).expect(0).json();
-    assert_eq!(keys(&document), "home generation asked plugins");
+    assert_eq!(keys(&document), "home generation asked plugins hosts");
     assert_eq!(document["home"], home.root().to_str().unwrap());
     assert_eq!((&document["generation"], &document["asked"]), (&0.into(), &"disk".into()));
     let names: Vec<&str> =

@@ -6,6 +6,7 @@
 mod arrows;
 mod calls;
 mod contract;
+mod quotes;
 mod seam;
 mod shape;
 mod texts;

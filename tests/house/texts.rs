@@ -86,15 +86,15 @@ fn the_book_names_each_of_its_pages_and_each_page_exists() {
 #[test]
 fn the_book_explains_each_problem_code_and_no_other() {
     let read = |path: &str| std::fs::read_to_string(tree::root().join(path)).unwrap();
-    // Lines such as `Self::NotWasm => "not-wasm",` and rows such as "| `not-wasm` | ...".
+    // Lines such as `NotWasm = "not-wasm",` and rows such as "| [`not-wasm`](problems/not-wasm.md) | ...".
     let codes: BTreeSet<String> = read("host/plugins/src/problem.rs")
         .lines()
-        .filter_map(|line| line.trim().strip_prefix("Self::")?.split_once(" => \"")?.1.split_once('"'))
-        .map(|(word, _)| word.to_owned())
+        .filter_map(|line| line.trim().strip_suffix("\",")?.split_once(" = \""))
+        .map(|(_, word)| word.to_owned())
         .collect();
     let explained: BTreeSet<String> = read("docs/src/reference/problem-codes.md")
         .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
+        .filter_map(|line| line.strip_prefix("| [`")?.split_once('`'))
         .map(|(word, _)| word.to_owned())
         .collect();
     assert!(!codes.is_empty(), "no code is found: this rule no longer looks at the right place");

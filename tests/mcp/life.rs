@@ -261,6 +261,8 @@ fn a_server_that_a_cancellation_kills_is_no_more_than_a_server_that_ended() {
     wait::until("the call", PATIENCE, || (served.rude.calls("delicate") == 2).then_some(()));
     client.notify("notifications/cancelled", &json!({"requestId": id}));
     until_gone(&[first]);
+    // Until then a call could be given to a server that is gone, and its end be uncertain.
+    wait::until("the host to have seen it", PATIENCE, || (served.row("delicate")["pid"] != first).then_some(()));
     assert_eq!(client.say("delicate__echo", &json!({"text": "again"})), "again");
     end(&served, &client);
 }

@@ -1,27 +1,14 @@
 //! The way of a plugin's author: a new project builds, passes its test, is installed and is in force.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
-use hermes_tests::home::{self, Ran, TestHome, finish};
-use hermes_tests::{components, guests, manifests, wait};
-
-/// hermes with what a build needs from this machine: cargo's own folders and the toolchain.
-fn with_cargo(home: &TestHome, arguments: &[&str]) -> Command {
-    let mut command = home.command(arguments);
-    let user = std::env::var_os("HOME").unwrap_or_default();
-    for (name, folder) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
-        command.env(name, std::env::var_os(name).unwrap_or_else(|| Path::new(&user).join(folder).into()));
-    }
-    if let Some(toolchain) = std::env::var_os("RUSTUP_TOOLCHAIN") {
-        command.env("RUSTUP_TOOLCHAIN", toolchain);
-    }
-    command
-}
+use hermes_tests::home::{Ran, TestHome, finish};
+use hermes_tests::{components, guests, manifests, registries, wait};
 
 fn build(home: &TestHome, arguments: &[&str]) -> Ran {
-    finish(with_cargo(home, arguments), wait::BUILD_PATIENCE)
+    let mut command = home.command(arguments);
+    registries::cargo(&mut command);
+    finish(command, wait::BUILD_PATIENCE)
 }
 
 /// From nothing to a row that says `loaded`.
@@ -31,15 +18,11 @@ fn from_new_to_loaded(hook: &str) {
     drop(home.run(["plugins", "new", &name, "--hook", hook]).expect(0));
     let folder = home.work().join(&name);
     assert!(folder.join("plugin.toml").is_file() && folder.join("src/lib.rs").is_file());
-    // What every plugin is made of is compiled once for all of them: the project's own target folder lies elsewhere.
-    let shared = home::target().join("new-plugin");
-    fs::create_dir_all(&shared).unwrap();
-    std::os::unix::fs::symlink(shared, folder.join("target")).unwrap();
-
     let folder = folder.to_str().unwrap().to_owned();
     let tested = build(&home, &["plugins", "test", &folder, "--json"]).expect(0).json();
-    assert_eq!(tested.as_object().unwrap().keys().collect::<Vec<_>>(), ["name", "cases", "budget"]);
-    let fields = ["fuel_per_byte", "peak_memory", "expansion", "host_calls", "cold_ms", "warm_us"];
+    assert_eq!(tested.as_object().unwrap().keys().collect::<Vec<_>>(), ["name", "cases", "budget", "seed", "updated"]);
+    let fields =
+        ["fuel_per_byte", "peak_memory", "expansion", "host_calls", "cold_ms", "warm_us", "mb_per_s", "limits"];
     assert_eq!(tested["budget"].as_object().unwrap().keys().collect::<Vec<_>>(), fields);
     let cases = tested["cases"].as_array().unwrap();
     assert!(cases.len() > 1 && cases.iter().all(|case| case["ok"] == true), "{tested}");

@@ -53,7 +53,8 @@ fn a_folder_that_was_not_built_is_told_how() {
     fs::create_dir(&path).unwrap();
     fs::write(path.join("plugin.toml"), manifests::plain("subject", "redact")).unwrap();
     let ran = install(&home, &path);
-    assert!(ran.stderr.contains("cargo build --release --target wasm32-wasip2"), "{}", ran.stderr);
+    let command = format!("`hermes plugins build {}`", path.display());
+    assert!(ran.stderr.contains(&command), "{}", ran.stderr);
 }
 
 #[test]

@@ -9,11 +9,19 @@ use serde_json::Value;
 /// How much of a secret may be seen before it counts as shown.
 const PIECE: usize = 12;
 
+/// What must not be shown.
+const LACKS: &str = "lacks";
+/// What must be.
+const CONTAINS: &str = "contains";
+
 fn cases(path: &str) -> Vec<Value> {
     let path = tree::root().join(path);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(cases.len() >= 10, "{} holds only {} cases", path.display(), cases.len());
+    // A case that says nothing under the words looked for here would pass whatever is shown.
+    let says = |case: &&Value| !words(case, LACKS).is_empty() || !words(case, CONTAINS).is_empty();
+    assert_eq!(cases.iter().filter(says).count(), cases.len(), "{}", path.display());
     cases
 }
 
@@ -31,13 +39,14 @@ fn redactor_alone() -> TestHome {
 
 /// What of the case is wrong in what was shown.
 fn wrong_in(case: &Value, shown: &str) -> Vec<String> {
-    let leaks = words(case, "secrets").into_iter().filter(|secret| {
+    let leaks = words(case, LACKS).into_iter().filter(|secret| {
         let pieces = secret.len() > PIECE && secret.is_ascii();
         shown.contains(secret) || pieces && (0..=secret.len() - PIECE).any(|at| shown.contains(&secret[at..at + PIECE]))
     });
-    let lost = words(case, "keep").into_iter().filter(|keep| !shown.contains(keep));
-    let mut wrong: Vec<String> = leaks.map(|secret| format!("{}: leaks {secret:?} in {shown:?}", case["id"])).collect();
-    wrong.extend(lost.map(|keep| format!("{}: lost {keep:?} in {shown:?}", case["id"])));
+    let lost = words(case, CONTAINS).into_iter().filter(|keep| !shown.contains(keep));
+    let mut wrong: Vec<String> =
+        leaks.map(|secret| format!("{}: leaks {secret:?} in {shown:?}", case["name"])).collect();
+    wrong.extend(lost.map(|keep| format!("{}: lost {keep:?} in {shown:?}", case["name"])));
     wrong
 }
 
@@ -49,7 +58,7 @@ fn every_secret_is_masked_in_a_reply_and_everything_else_stays() {
     let mut wrong = Vec::new();
     for case in cases("plugins/redact-secrets/cases/kinds.jsonl") {
         let shown = view(&*policy, case["text"].as_str().unwrap());
-        assert_eq!(shown.report.withheld, None, "{}", case["id"]);
+        assert_eq!(shown.report.withheld, None, "{}", case["name"]);
         wrong.extend(wrong_in(&case, shown.text.as_str()));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -68,14 +77,14 @@ fn every_secret_is_masked_in_a_stream_whatever_its_pieces() {
         for size in [1, 2, 3, 7, 16, 61] {
             let shown = streamed(&*policy, text.as_bytes().chunks(size));
             if shown != whole {
-                wrong.push(format!("{} in pieces of {size}: {shown:?}, whole: {whole:?}", case["id"]));
+                wrong.push(format!("{} in pieces of {size}: {shown:?}, whole: {whole:?}", case["name"]));
             }
         }
         for cut in 1..text.len() {
             let (front, back) = text.as_bytes().split_at(cut);
             let shown = streamed(&*policy, [front, back]);
             if shown != whole {
-                wrong.push(format!("{} cut at {cut}: {shown:?}, whole: {whole:?}", case["id"]));
+                wrong.push(format!("{} cut at {cut}: {shown:?}, whole: {whole:?}", case["name"]));
                 break;
             }
         }
@@ -110,11 +119,12 @@ fn a_secret_across_the_border_of_a_pipe_or_a_window_is_masked() {
 #[test]
 fn every_summary_keeps_what_matters_and_claims_nothing_false() {
     let mut cases = cases("plugins/summarize-output/cases/kinds.jsonl");
-    cases.sort_by_key(|case| case["budget_tokens"].as_u64());
+    let budget_of = |case: &Value| case["settings"]["budget_tokens"].as_u64().unwrap();
+    cases.sort_by_key(budget_of);
     let mut wrong = Vec::new();
-    for group in cases.chunk_by(|a, b| a["budget_tokens"] == b["budget_tokens"]) {
+    for group in cases.chunk_by(|a, b| budget_of(a) == budget_of(b)) {
         let home = TestHome::new();
-        let budget = group[0]["budget_tokens"].as_u64().unwrap();
+        let budget = budget_of(&group[0]);
         home.configure(&format!("[plugins.summarize-output.settings]\nbudget_tokens = {budget}\n"));
         let plugins = open(&home);
         let policy = plugins.policy();
@@ -125,18 +135,18 @@ fn every_summary_keeps_what_matters_and_claims_nothing_false() {
             let text = case["text"].as_str().unwrap();
             let shown = viewed(&*policy, &context, text.as_bytes());
             let summary = shown.text.as_str();
-            let id = &case["id"];
+            let id = &case["name"];
             if !shown.report.warnings.is_empty() || shown.report.withheld.is_some() {
                 wrong.push(format!("{id}: {:?}", shown.report));
             }
             wrong.extend(
-                words(case, "must_keep")
+                words(case, CONTAINS)
                     .into_iter()
                     .filter(|keep| !summary.contains(keep))
                     .map(|keep| format!("{id}: lost {keep:?} in {summary}")),
             );
             wrong.extend(
-                words(case, "must_not_claim")
+                words(case, LACKS)
                     .into_iter()
                     .filter(|claim| summary.contains(claim))
                     .map(|claim| format!("{id}: claims {claim:?}")),

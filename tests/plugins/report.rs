@@ -74,10 +74,10 @@ fn a_plugin_for_the_next_track_names_both_tracks() {
 fn an_interface_that_is_gone_is_named() {
     insta::assert_snapshot!(report_on(&redactor(&components::imports_a_removed_interface())), @r"
     failed
-    import-removed: hermes:host/env@0.1.0
-      wanted: hermes:host/env@0.1.0
-      offered: hermes:host@0.1.0
-      hermes:host@0.1.0 has no interface 'env'; known: clock, count, http, log, scan, storage
+    import-removed: hermes:host/env@0.1.1
+      wanted: hermes:host/env@0.1.1
+      offered: hermes:host@0.1.1
+      hermes:host@0.1.1 has no interface 'env'; known: clock, count, http, log, scan, storage
       next: rebuild the plugin with the SDK of this hermes
     ");
 }
@@ -86,10 +86,10 @@ fn an_interface_that_is_gone_is_named() {
 fn a_function_of_a_later_host_is_named() {
     insta::assert_snapshot!(report_on(&redactor(&components::imports_a_later_function())), @r"
     failed
-    import-too-new: hermes:host/log@0.1.0#flush
-      wanted: hermes:host/log@0.1.0#flush
-      offered: hermes:host@0.1.0
-      hermes:host@0.1.0 has no function 'flush' in 'log'
+    import-too-new: hermes:host/log@0.1.1#flush
+      wanted: hermes:host/log@0.1.1#flush
+      offered: hermes:host@0.1.1
+      hermes:host@0.1.1 has no function 'flush' in 'log'
       next: update hermes, or build the plugin for the contract this hermes offers
     ");
 }
@@ -100,7 +100,7 @@ fn an_interface_of_the_next_track_is_named() {
     failed
     import-too-new: hermes:host/log@0.2.0
       wanted: hermes:host/log@0.2.0
-      offered: hermes:host@0.1.0
+      offered: hermes:host@0.1.1
       built for hermes:host 0.2; this hermes offers 0.1
       next: update hermes, or install a version of the plugin built for this track
     ");
@@ -122,10 +122,10 @@ fn a_changed_record_is_named_with_its_field() {
 fn a_changed_enum_is_named_with_its_case() {
     insta::assert_snapshot!(report_on(&redactor(&components::imports_a_changed_enum())), @r"
     failed
-    import-shape: hermes:host/log@0.1.0#write
-      wanted: hermes:host/log@0.1.0#write
-      offered: hermes:host@0.1.0
-      hermes:host/log@0.1.0#write has another shape than here: parameter 'level' has 6 names, 5 here; not here: notice
+    import-shape: hermes:host/log@0.1.1#write
+      wanted: hermes:host/log@0.1.1#write
+      offered: hermes:host@0.1.1
+      hermes:host/log@0.1.1#write has another shape than here: parameter 'level' has 6 names, 5 here; not here: notice
       next: rebuild the plugin with the SDK of this hermes: its interface was never released so
     ");
 }
@@ -148,7 +148,7 @@ fn an_interface_of_another_host_is_named() {
     failed
     import-unknown: acme:tools/db@1.0.0
       wanted: acme:tools/db@1.0.0
-      offered: hermes:host@0.1.0
+      offered: hermes:host@0.1.1
       no version of hermes offers acme:tools/db@1.0.0
       next: build it against hermes:host only, or run it in the host it was made for
     ");
@@ -158,10 +158,10 @@ fn an_interface_of_another_host_is_named() {
 fn a_redactor_that_could_send_is_refused() {
     insta::assert_snapshot!(report_on(&redactor(&components::redactor_that_talks())), @r"
     failed
-    mixed-privilege: hermes:host/http@0.1.0
-      wanted: hermes:host/http@0.1.0
+    mixed-privilege: hermes:host/http@0.1.1
+      wanted: hermes:host/http@0.1.1
       offered: log, count, scan for a raw-text hook
-      it exports redact, which sees raw text, and imports hermes:host/http@0.1.0, which can carry it away
+      it exports redact, which sees raw text, and imports hermes:host/http@0.1.1, which can carry it away
       next: split it: one component that sees raw text, and a notifier that talks
     ");
 }
@@ -241,13 +241,13 @@ fn everything_wrong_is_said_at_once() {
     failed
     import-unknown: acme:tools/db@1.0.0
       wanted: acme:tools/db@1.0.0
-      offered: hermes:host@0.1.0
+      offered: hermes:host@0.1.1
       no version of hermes offers acme:tools/db@1.0.0
       next: build it against hermes:host only, or run it in the host it was made for
-    mixed-privilege: hermes:host/http@0.1.0
-      wanted: hermes:host/http@0.1.0
+    mixed-privilege: hermes:host/http@0.1.1
+      wanted: hermes:host/http@0.1.1
       offered: log, count, scan for a raw-text hook
-      it exports redact, which sees raw text, and imports hermes:host/http@0.1.0, which can carry it away
+      it exports redact, which sees raw text, and imports hermes:host/http@0.1.1, which can carry it away
       next: split it: one component that sees raw text, and a notifier that talks
     export-shape: hermes:hook/redact@0.1.0#scan
       wanted: hermes:hook/redact@0.1.0#scan
@@ -576,10 +576,10 @@ fn a_row_has_exactly_its_documented_fields() {
     let home = TestHome::new();
     home.install_bytes("text", b"hello");
     let list = home.run(["plugins", "list", "--json"]).expect(0).json();
-    assert_eq!(keys(&list), ["home", "generation", "asked", "plugins"]);
+    assert_eq!(keys(&list), ["home", "generation", "asked", "plugins", "hosts"]);
     for row in list["plugins"].as_array().unwrap() {
         let fields = "name version state enabled order hooks api source digest description permissions calls failures \
-                      p50_us p99_us problems";
+                      p50_us p99_us problems serving hosts";
         assert_eq!(keys(row).join(" "), fields);
         assert_eq!(keys(&row["api"]), ["hook", "host"]);
         assert_eq!(keys(&row["permissions"]), ["asked", "granted"]);
@@ -587,7 +587,8 @@ fn a_row_has_exactly_its_documented_fields() {
     let problem = &home.row("text")["problems"][0];
     assert_eq!(keys(problem), ["code", "subject", "wanted", "offered", "message", "next"]);
     let why = home.run(["plugins", "why", "text", "--json"]).expect(0).json();
-    assert_eq!(keys(&why), ["name", "version", "digest", "state", "problems", "steps", "canaries"]);
+    let fields = "name version digest state problems steps canaries asked serving hosts";
+    assert_eq!(keys(&why).join(" "), fields);
     assert_eq!(keys(&why["steps"][0]), ["step", "ok", "ms"]);
 }
 

@@ -72,7 +72,8 @@ fn what_a_foreground_command_leaves_is_named_and_ended_and_nobody_waits_for_it()
     let server = "python3 -c 'import http.server as s; s.test(port=0)' >/dev/null 2>&1 & echo up";
     let document = home.run(["run", "--json", "-c", server]).expect(0).json();
     assert_eq!((&document["output"], &document["status"]["kind"]), (&"up\n".into(), &"exited".into()), "{document}");
-    assert_eq!(document["survivors"].as_array().unwrap().len(), 1, "{document}");
+    // Where `python3` is a script that looks for one, it may have children of its own at that moment.
+    assert!(!document["survivors"].as_array().unwrap().is_empty(), "{document}");
     assert_nobody_left(&home, "a server");
 }
 

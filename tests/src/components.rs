@@ -50,18 +50,69 @@ pub fn hook_of_the_next_track() -> Vec<u8> {
 /// Imports an interface of the host that was dropped, or never was.
 pub fn imports_a_removed_interface() -> Vec<u8> {
     let host = format!("{HOST}\ninterface env {{ get: func(name: string) -> option<string>; }}\n");
-    component(&[&host, HOOK], &format!("import hermes:host/env@0.1.0; {REDACTOR}"))
+    component(&[&host, HOOK], &format!("import hermes:host/env@0.1.1; {REDACTOR}"))
 }
 
 /// Imports a function that a later host of the track may have.
 pub fn imports_a_later_function() -> Vec<u8> {
     let host = changed(HOST, "write: func(", "flush: func();\n  write: func(");
-    component(&[&host, HOOK], &format!("import hermes:host/log@0.1.0; {REDACTOR}"))
+    component(&[&host, HOOK], &format!("import hermes:host/log@0.1.1; {REDACTOR}"))
+}
+
+/// A notifier that waits, which hosts can since 0.1.1.
+pub fn waits() -> Vec<u8> {
+    let notifier = "export hermes:hook/lifecycle@0.1.0; export hermes:hook/notify@0.1.0;";
+    component(&[HOST, HOOK], &format!("import hermes:host/clock@0.1.1; {notifier}"))
+}
+
+/// Imports a function of the next release of this track, under that release's version.
+pub fn imports_a_function_of_the_next_release() -> Vec<u8> {
+    let next = changed(HOST, "package hermes:host@0.1.1;", "package hermes:host@0.1.2;");
+    let next = changed(&next, "write: func(", "flush: func();\n  write: func(");
+    component(&[HOST, &next, HOOK], &format!("import hermes:host/log@0.1.2; {REDACTOR}"))
+}
+
+/// Imports an interface of the next release of this track, under that release's version.
+pub fn imports_an_interface_of_the_next_release() -> Vec<u8> {
+    let next = changed(HOST, "package hermes:host@0.1.1;", "package hermes:host@0.1.2;");
+    let next = format!("{next}\ninterface locale {{ language: func() -> string; }}\n");
+    component(&[HOST, &next, HOOK], &format!("import hermes:host/locale@0.1.2; {REDACTOR}"))
+}
+
+/// Imports the log of a track that is gone.
+pub fn imports_a_dropped_track() -> Vec<u8> {
+    let old = changed(HOST, "package hermes:host@0.1.1;", "package hermes:host@0.0.9;");
+    let old = old.replace("@since(version = 0.1.0)", "").replace("@since(version = 0.1.1)", "");
+    component(&[HOST, &old, HOOK], &format!("import hermes:host/log@0.0.9; {REDACTOR}"))
+}
+
+/// The same component, built for another release of `hermes:host`.
+///
+/// # Panics
+/// It imports nothing of the release it was built for.
+pub fn built_for(component: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len(), "a version of another length would move everything behind it");
+    let (needle, mut out) = (format!("@{from}"), component.to_vec());
+    let mut found = 0;
+    let prefix = b"hermes:host/";
+    for at in 0..out.len().saturating_sub(needle.len()) {
+        if !out[at..].starts_with(needle.as_bytes()) {
+            continue;
+        }
+        // The name of an interface stands between the package and the version.
+        let name = out[..at].iter().rev().take_while(|byte| byte.is_ascii_lowercase() || **byte == b'-').count();
+        if out[..at - name].ends_with(prefix) {
+            out[at + 1..at + needle.len()].copy_from_slice(to.as_bytes());
+            found += 1;
+        }
+    }
+    assert!(found > 0, "it imports nothing of hermes:host@{from}");
+    out
 }
 
 /// Imports the log of the next track.
 pub fn imports_the_next_track() -> Vec<u8> {
-    let next = changed(HOST, "package hermes:host@0.1.0;", "package hermes:host@0.2.0;");
+    let next = changed(HOST, "package hermes:host@0.1.1;", "package hermes:host@0.2.0;");
     component(&[HOST, &next, HOOK], &format!("import hermes:host/log@0.2.0; {REDACTOR}"))
 }
 
@@ -74,7 +125,7 @@ pub fn exports_a_changed_record() -> Vec<u8> {
 /// Knows one more level of the log.
 pub fn imports_a_changed_enum() -> Vec<u8> {
     let host = changed(HOST, "    trace,", "    trace,\n    notice,");
-    component(&[&host, HOOK], &format!("import hermes:host/log@0.1.0; {REDACTOR}"))
+    component(&[&host, HOOK], &format!("import hermes:host/log@0.1.1; {REDACTOR}"))
 }
 
 /// A redactor that would make requests through WASI.
@@ -91,7 +142,7 @@ pub fn imports_of_another_host() -> Vec<u8> {
 
 /// A redactor that could send what it sees.
 pub fn redactor_that_talks() -> Vec<u8> {
-    component(&[HOST, HOOK], &format!("import hermes:host/http@0.1.0; {REDACTOR}"))
+    component(&[HOST, HOOK], &format!("import hermes:host/http@0.1.1; {REDACTOR}"))
 }
 
 /// Sees raw text with one hook, and could carry it to its other hook.
@@ -118,7 +169,7 @@ pub fn without_lifecycle() -> Vec<u8> {
 pub fn wrong_in_many_ways() -> Vec<u8> {
     let tools = "package acme:tools@1.0.0; interface db { query: func(sql: string) -> list<string>; }";
     let hook = changed(HOOK, "    cwd: string,", "    cwd: string,\n    host: string,");
-    let imports = "import acme:tools/db@1.0.0; import hermes:host/http@0.1.0;";
+    let imports = "import acme:tools/db@1.0.0; import hermes:host/http@0.1.1;";
     component(&[HOST, &hook, tools], &format!("{imports} {REDACTOR}"))
 }
 
@@ -143,6 +194,10 @@ mod tests {
             hook_of_the_next_track(),
             imports_a_removed_interface(),
             imports_a_later_function(),
+            waits(),
+            imports_a_function_of_the_next_release(),
+            imports_an_interface_of_the_next_release(),
+            imports_a_dropped_track(),
             imports_the_next_track(),
             exports_a_changed_record(),
             imports_a_changed_enum(),

@@ -48,6 +48,39 @@ impl Drop for Hosted {
     }
 }
 
+/// A program that is killed and collected when the test is over.
+pub struct Kept(Child);
+
+impl Kept {
+    /// The number of its process.
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Ends it in order, and waits until it has.
+    ///
+    /// # Panics
+    /// It cannot be waited for.
+    pub fn end(mut self) {
+        signal(i32::try_from(self.pid()).unwrap_or_default(), Signal::SIGTERM);
+        self.0.wait().unwrap_or_else(|error| panic!("the host: {error}"));
+    }
+}
+
+impl From<Child> for Kept {
+    fn from(child: Child) -> Self {
+        Self(child)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // Whoever ended already needs neither.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 impl Hosted {
     /// A home with a configuration in which hosts that are forgotten end soon.
     pub fn new() -> Self {

@@ -6,7 +6,9 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test is a panic"))]
 
 pub mod agent;
+pub mod bombs;
 pub mod components;
+pub mod examples;
 pub mod guests;
 pub mod home;
 pub mod hosted;
@@ -16,6 +18,7 @@ pub mod mcp;
 pub mod packages;
 pub mod peers;
 pub mod policy;
+pub mod registries;
 pub mod rude;
 pub mod rust;
 pub mod tree;

@@ -1,5 +1,6 @@
 //! The policy of a home, opened in this process: the real components in the real host, without a program in between.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hermes_home::config;
@@ -42,14 +43,23 @@ pub fn open(home: &TestHome) -> Plugins {
 /// # Panics
 /// A guest does not load.
 pub fn only_guests(home: &TestHome, wanted: &[(&str, &str)]) {
+    let sources = wanted.iter().map(|(name, hook)| guests::write(&home.work(), name, &manifests::plain(name, hook)));
+    only(home, sources);
+}
+
+/// Installs plugins that load, files or folders, and takes the bundled ones out.
+///
+/// # Panics
+/// One does not load.
+pub fn only(home: &TestHome, sources: impl IntoIterator<Item = PathBuf>) {
     let located = located(home);
     let config = config::load(&located).unwrap_or_else(|error| panic!("{error}")).config;
     let cache = shared_cache().join("hermes");
     let editor = Editor::new(&located, &config, &cache).unwrap_or_else(|error| panic!("{error}"));
-    for (name, hook) in wanted {
-        let source = guests::write(&home.work(), name, &manifests::plain(name, hook));
-        let install = Install { source, name: None, allow_broken: false, digest: None };
-        drop(editor.install(&install).unwrap_or_else(|error| panic!("{name}: {error}")));
+    for source in sources {
+        let shown = source.display().to_string();
+        let install = Install { source, name: None, allow_broken: false, digest: None, allow_private: false };
+        drop(editor.install(&install).unwrap_or_else(|error| panic!("{shown}: {error}")));
     }
     for row in open(home).rows().into_iter().filter(|row| row.source == "bundled") {
         let name = row.name.parse().unwrap_or_else(|error| panic!("{error}"));

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders that are not ours to judge: built things and version control.
-const NOT_SOURCE: [&str; 5] = ["target", "node_modules", "book", "__pycache__", ".git"];
+const NOT_SOURCE: [&str; 6] = ["target", "node_modules", "book", "__pycache__", ".venv", ".git"];
 
 /// A text file of the repository.
 #[derive(Clone, Debug)]

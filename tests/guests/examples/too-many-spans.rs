@@ -1,4 +1,4 @@
-//! Names more places than an answer may hold where the text holds `MANY`.
+//! Names more places than an answer may hold where the text holds `MANY`, and ten million where it holds `MILLIONS`.
 
 use hermes_plugin_sdk::{Context, Failure, Findings, NoSettings, Plugin, Redact, Window};
 
@@ -15,10 +15,14 @@ impl Plugin for TooManySpans {
 impl Redact for TooManySpans {
     fn scan(&mut self, _: &Context, window: &Window<'_>) -> Result<Findings, Failure> {
         let mut findings = Findings::whole_window(window);
-        if window.text.contains("MANY") {
-            for _ in 0..100_000 {
-                findings.mask(0..1, "many");
-            }
+        let (places, rule) = match window.text {
+            // Without a rule each takes less room, so that as many as possible fit.
+            text if text.contains("MILLIONS") => (10_000_000, ""),
+            text if text.contains("MANY") => (100_000, "many"),
+            _ => (0, ""),
+        };
+        for _ in 0..places {
+            findings.mask(0..1, rule);
         }
         Ok(findings)
     }
