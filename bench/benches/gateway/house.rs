@@ -15,6 +15,7 @@ use hermes_mcp::serve::{Clients, converse};
 use hermes_mcp::servers::all::Servers;
 use hermes_mcp::servers::handle::{Phase, Setting};
 use hermes_mcp::session::{Asker, Session};
+use hermes_mcp::tools::plugins::InstalledPlugins;
 use hermes_model::config::servers::ServerConfig;
 use hermes_model::config::{BackgroundNotifications, Config, OutputConfig, TerminalConfig};
 use hermes_model::id::Owner;
@@ -33,6 +34,19 @@ use tokio::time::Instant;
 
 use crate::agent::{Agent, pair};
 use crate::{SERVER_ROLE, SUPERVISOR_ROLE};
+
+/// Nobody asks about plugins here.
+struct NotAsked;
+
+impl InstalledPlugins for NotAsked {
+    fn listed(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    fn take_up(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
 
 /// How long servers may take to be ready before the measurement is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -126,6 +140,7 @@ impl House {
             registry,
             orders,
             in_force,
+            plugins: Arc::new(NotAsked),
             patience: Patience::from(&terminal),
             about: About { version: "0".to_owned(), home: home.root().to_owned(), idle_exit: None },
             gateway: Gateway::start(serving, means),
