@@ -213,17 +213,8 @@ impl Plugins {
         let generation = store.current()?;
         let book = Book::at(&home.plugins_dir());
         let plugins = Opening {
-            loader: &|| Ok(&loader),
-            home,
-            store: &store,
-            standings: book.standings(),
-            book: &book,
-            config,
-            depth,
-            generation: &generation,
             before: before.map(|before| (before.generation.number, before.plugins.as_slice())),
-            records: None,
-            lineage: OnceLock::new(),
+            ..Opening::new(&|| Ok(&loader), home, config, &store, &book, &generation, depth)
         }
         .all()?;
         let chain = Arc::new(absent::chain(&generation, config, &plugins));
@@ -282,19 +273,8 @@ pub fn examine(home: &Home, config: &Config, cache_dir: &Path, name: &PluginName
     let Some(index) = generation.plugins.iter().position(|entry| entry.name == *name) else { return Ok(None) };
     let loader = loader_at(cache_dir)?;
     let book = Book::at(&home.plugins_dir());
-    let opening = Opening {
-        loader: &|| Ok(&loader),
-        home,
-        store: &store,
-        standings: book.standings(),
-        book: &book,
-        config,
-        depth: Depth::All,
-        generation: &generation,
-        before: None,
-        records: None,
-        lineage: OnceLock::new(),
-    };
+    let loader = || Ok(&loader);
+    let opening = Opening::new(&loader, home, config, &store, &book, &generation, Depth::All);
     let installed = opening.one(&generation.plugins[index])?;
     Ok(Some(why(&installed, index + 1)))
 }
@@ -319,27 +299,19 @@ impl Survey {
         let records = Records::at(&CompileCache::at(cache_dir));
         let started: OnceLock<Loader> = OnceLock::new();
         let starting = std::sync::Mutex::new(());
-        let plugins = Opening {
-            loader: &|| {
-                let _one = starting.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                match started.get() {
-                    Some(loader) => Ok(loader),
-                    None => {
-                        let loader = loader_at(cache_dir)?;
-                        Ok(started.get_or_init(|| loader))
-                    }
+        let loader = || {
+            let _one = starting.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            match started.get() {
+                Some(loader) => Ok(loader),
+                None => {
+                    let loader = loader_at(cache_dir)?;
+                    Ok(started.get_or_init(|| loader))
                 }
-            },
-            home,
-            store: &store,
-            standings: book.standings(),
-            book: &book,
-            config,
-            depth: Depth::Enabled,
-            generation: &generation,
-            before: None,
+            }
+        };
+        let plugins = Opening {
             records: Some(&records),
-            lineage: OnceLock::new(),
+            ..Opening::new(&loader, home, config, &store, &book, &generation, Depth::Enabled)
         }
         .all()?;
         Ok(Self { generation, plugins, config: config.clone() })

@@ -52,6 +52,31 @@ pub(super) struct Opening<'a> {
 }
 
 impl<'a> Opening<'a> {
+    /// Opens a generation on its own: nothing is taken over, and every trial is made.
+    pub(super) fn new(
+        loader: &'a (dyn Fn() -> Result<&'a Loader, EngineError> + Sync),
+        home: &'a Home,
+        config: &'a Config,
+        store: &'a Store,
+        book: &'a Book,
+        generation: &'a Generation,
+        depth: Depth,
+    ) -> Self {
+        Self {
+            loader,
+            home,
+            store,
+            book,
+            standings: book.standings(),
+            config,
+            depth,
+            generation,
+            before: None,
+            records: None,
+            lineage: OnceLock::new(),
+        }
+    }
+
     /// Opens every entry, on as many threads as there are processors: plugins have nothing to do with each other.
     ///
     /// # Errors
