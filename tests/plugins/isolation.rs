@@ -28,6 +28,17 @@ fn a_loop_is_ended_within_its_limit_and_the_next_text_is_answered() {
 }
 
 #[test]
+fn a_search_of_the_host_without_end_is_ended_as_a_loop_is_whatever_its_plugin_makes_of_it() {
+    let home = TestHome::new();
+    only_guests(&home, &[("searches-without-end", "redact")]);
+    let plugins = open(&home);
+    let policy = plugins.policy();
+    let text = "a".repeat(400_000);
+    assert_eq!(view(&*policy, &text).text.as_str(), "[output withheld: searches-without-end: timeout]");
+    assert_eq!(view(&*policy, "one two\n").text.as_str(), "one two\n");
+}
+
+#[test]
 fn a_loop_does_not_delay_another_plugins_call() {
     let home = TestHome::new();
     only_guests(&home, &[("loops-on-text", "redact"), ("good-transform", "transform")]);

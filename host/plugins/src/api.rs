@@ -12,6 +12,7 @@ use wasmtime::component::{HasSelf, Linker};
 use crate::granted::{Asked, StorageRefused};
 use crate::guest::Guest;
 use crate::limits::ANSWER_TIME;
+use crate::patterns::Hit;
 
 #[allow(
     missing_docs,
@@ -35,6 +36,7 @@ pub(crate) mod bindings {
             imports: {
                 "hermes:host/clock.sleep": async,
                 "hermes:host/http.send": async,
+                "hermes:host/scan.find": trappable,
                 "hermes:host/storage.get": async,
                 "hermes:host/storage.put": async,
                 "hermes:host/storage.remove": async,
@@ -115,19 +117,17 @@ impl host::count::Host for Guest {
 }
 
 impl host::scan::Host for Guest {
-    fn find(&mut self, pattern_set: String) -> Result<Vec<host::scan::Hit>, host::scan::ScanError> {
+    fn find(&mut self, pattern_set: String) -> wasmtime::Result<Result<Vec<host::scan::Hit>, host::scan::ScanError>> {
         use crate::patterns::FindError;
-        match self.find(&pattern_set) {
-            Ok(hits) => Ok(hits
-                .into_iter()
-                .map(|hit| host::scan::Hit { pattern: hit.pattern, start: hit.start, end: hit.end })
-                .collect()),
+        let hit = |hit: Hit| host::scan::Hit { pattern: hit.pattern, start: hit.start, end: hit.end };
+        Ok(match self.find(&pattern_set) {
+            Ok(hits) => Ok(hits.into_iter().map(hit).collect()),
             Err(FindError::UnknownSet) => Err(host::scan::ScanError::UnknownSet),
             Err(FindError::NoText) => Err(host::scan::ScanError::NoText),
             Err(FindError::TooManyHits(limit)) => Err(host::scan::ScanError::TooManyHits(limit)),
-            // The guest is not entered again: the clock ends the call where it returns to.
-            Err(FindError::OutOfTime) => Err(host::scan::ScanError::TooManyHits(0)),
-        }
+            // The same end as that of a guest that takes too long itself.
+            Err(FindError::OutOfTime) => return Err(wasmtime::Trap::Interrupt.into()),
+        })
     }
 }
 
