@@ -260,20 +260,13 @@ impl<'a> Editor<'a> {
         let current = self.store.current()?;
         let entry = &current.plugins[position(&current.plugins, name)?];
         let config = self.config.plugins.get(name).cloned().unwrap_or_default();
-        let bytes = match (entry.source.as_str(), entry.digest) {
-            (BUNDLED, _) => bundled::component(name).map(|(bytes, _)| bytes.to_vec()),
-            (_, Some(digest)) => self.store.component(digest).ok(),
-            _ => None,
-        };
-        let examined = bytes.map(|bytes| self.loader.examine(&bytes, entry.digest, &entry.settings, &config));
-        let problems = match &examined {
-            Some(examined) => examined.problems.clone(),
-            None => vec![Problem::new(
-                crate::problem::Code::MissingFile,
-                name.as_str(),
-                "its file is not in the store",
-                format!("install it again: {}", source::install_again(&entry.source)),
-            )],
+        let (examined, problems) = match self.store.bytes_of(entry) {
+            Ok(bytes) => {
+                let examined = self.loader.examine(&bytes, entry.digest, &entry.settings, &config);
+                let problems = examined.problems.clone();
+                (Some(examined), problems)
+            }
+            Err(problem) => (None, vec![problem]),
         };
         if !problems.is_empty() && !allow_broken {
             return Err(EditError::Broken { name: name.clone(), verb: "enabled", problems });

@@ -13,8 +13,11 @@ use hermes_model::id::PluginName;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::bundled;
 use crate::digest::Digest;
 use crate::limits::FILE_MAX;
+use crate::problem::{Code, Problem};
+use crate::source;
 
 /// How many generations are kept to go back to.
 pub const GENERATIONS_KEPT: usize = 50;
@@ -200,6 +203,29 @@ impl Store {
     /// Where a component's bytes are.
     pub fn component_path(&self, digest: Digest) -> PathBuf {
         self.folder.join("store").join(format!("{}.wasm", digest.hex()))
+    }
+
+    /// The bytes an entry names, or why there are none.
+    pub(crate) fn bytes_of(&self, entry: &Entry) -> Result<Vec<u8>, Problem> {
+        if entry.source == BUNDLED {
+            let bytes = bundled::component(&entry.name).map(|(bytes, _)| bytes.to_vec());
+            return bytes.ok_or_else(|| {
+                Problem::new(
+                    Code::MissingFile,
+                    entry.name.as_str(),
+                    format!("this hermes bundles no plugin '{}'", entry.name),
+                    format!("`hermes plugins remove {}`, or install it from a file", entry.name),
+                )
+            });
+        }
+        let again = format!("install it again: {}", source::install_again(&entry.source));
+        let Some(digest) = entry.digest else {
+            let message = "the generation names no digest for it";
+            return Err(Problem::new(Code::MissingFile, entry.name.as_str(), message, again));
+        };
+        self.component(digest).map_err(|error| {
+            Problem::new(Code::MissingFile, self.component_path(digest).display().to_string(), error.to_string(), again)
+        })
     }
 
     /// Publishes a change: `edit` makes the next set of plugins of the current one, under a lock, so that two changes

@@ -6,8 +6,7 @@ use hermes_model::hook::Hook;
 use hermes_model::id::PluginName;
 
 use super::{EditError, Editor, position};
-use crate::bundled;
-use crate::generation::{BUNDLED, Entry, Generation};
+use crate::generation::{Entry, Generation};
 use crate::manifest::Manifest;
 use crate::permission::{self, Grant, Permission};
 use crate::section;
@@ -159,11 +158,7 @@ impl Editor<'_> {
     /// What an installed plugin asks for.
     fn asked(&self, entry: &Entry) -> Result<Vec<Permission>, EditError> {
         let name = &entry.name;
-        let bytes = match (entry.source.as_str(), entry.digest) {
-            (BUNDLED, _) => bundled::component(name).map(|(bytes, _)| bytes.to_vec()),
-            (_, Some(digest)) => self.store.component(digest).ok(),
-            _ => None,
-        };
+        let bytes = self.store.bytes_of(entry).ok();
         let manifest = bytes.as_deref().and_then(section::read).and_then(|text| Manifest::parse(text).ok());
         let manifest = manifest.ok_or_else(|| GrantError::Unreadable(name.clone()))?;
         if let Some(hook) = manifest.hooks.iter().copied().find(|hook| hook.sees_raw_text()) {

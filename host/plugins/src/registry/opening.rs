@@ -24,9 +24,7 @@ use crate::live::Live;
 use crate::load::Loader;
 use crate::manifest::Manifest;
 use crate::permission;
-use crate::problem::{Code, Problem};
 use crate::section;
-use crate::source;
 use crate::strikes::{Book, Event, Standing, now_ms};
 
 /// How many earlier versions are tried where the wanted one cannot load: each may have to be compiled.
@@ -157,7 +155,7 @@ impl<'a> Opening<'a> {
             version.facts = facts;
             return Ok(Arc::new(version));
         }
-        let bytes = match bytes_of(self.store, entry) {
+        let bytes = match self.store.bytes_of(entry) {
             Ok(bytes) => bytes,
             Err(problem) => {
                 let mut version = Version::unexamined(identity, Outcome::Missing, None);
@@ -285,27 +283,4 @@ impl<'a> Opening<'a> {
     fn lineage(&self) -> &[Generation] {
         self.lineage.get_or_init(|| self.store.lineage(self.generation))
     }
-}
-
-/// The bytes an entry names, or why there are none.
-fn bytes_of(store: &Store, entry: &Entry) -> Result<Vec<u8>, Problem> {
-    if entry.source == BUNDLED {
-        let bytes = bundled::component(&entry.name).map(|(bytes, _)| bytes.to_vec());
-        return bytes.ok_or_else(|| {
-            Problem::new(
-                Code::MissingFile,
-                entry.name.as_str(),
-                format!("this hermes bundles no plugin '{}'", entry.name),
-                format!("`hermes plugins remove {}`, or install it from a file", entry.name),
-            )
-        });
-    }
-    let again = format!("install it again: {}", source::install_again(&entry.source));
-    let Some(digest) = entry.digest else {
-        let message = "the generation names no digest for it";
-        return Err(Problem::new(Code::MissingFile, entry.name.as_str(), message, again));
-    };
-    store.component(digest).map_err(|error| {
-        Problem::new(Code::MissingFile, store.component_path(digest).display().to_string(), error.to_string(), again)
-    })
 }
