@@ -14,6 +14,7 @@ mod freeze;
 mod fuzz;
 mod peers;
 mod plugins;
+mod quality;
 mod run;
 mod steps;
 mod testing;
@@ -50,9 +51,15 @@ enum Task {
     },
     /// Builds the first-party and example plugins for wasm32-wasip2.
     BuildPlugins,
-    /// Runs the benchmarks.
+    /// Runs the benchmarks; `cargo xtask bench quality` measures what the redactor and the summariser find and cost.
     Bench {
-        /// Passed on to criterion, as in `cargo xtask bench -- redact`.
+        /// `quality`, for one table of what the redactor and the summariser find, lose and cost, beside other programs.
+        what: Option<testing::Measured>,
+        /// With `quality`: without the other programs.
+        #[arg(long, requires = "what")]
+        quick: bool,
+        /// Passed on: to criterion, as in `cargo xtask bench -- redact`, or to `hermes-quality all`, as in
+        /// `cargo xtask bench quality -- --corpus DIR`.
         #[arg(last = true)]
         criterion: Vec<String>,
     },
@@ -73,7 +80,8 @@ fn main() -> ExitCode {
         Task::Demo { keep } => demo::run(keep),
         Task::Test { nextest } => testing::test(&nextest),
         Task::BuildPlugins => plugins::run(),
-        Task::Bench { criterion } => testing::bench(&criterion),
+        Task::Bench { what: Some(testing::Measured::Quality), quick, criterion } => quality::run(quick, &criterion),
+        Task::Bench { what: None, criterion, .. } => testing::bench(&criterion),
         Task::Freeze(args) => freeze::run(&args),
         Task::Fuzz { seconds } => fuzz::run(seconds),
         Task::Docs => docs::run(),

@@ -9,8 +9,15 @@ use crate::steps::Steps;
 use crate::tools;
 use crate::workspace::Workspace;
 
+/// What `cargo xtask bench` measures, if it is not the time of the hot paths.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Measured {
+    /// What the redactor and the summariser find, lose and cost.
+    Quality,
+}
+
 /// The package with the benchmarks.
-const BENCHES: &str = "hermes-bench";
+pub(crate) const BENCHES: &str = "hermes-bench";
 
 /// `cargo xtask test`: every test, or those the arguments select.
 pub(crate) fn test(arguments: &[String]) -> Result<(), TaskError> {
