@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut table = String::from("&[\n");
     for name in BUNDLED {
         let folder = root.join("plugins").join(name);
-        for watched in ["src", "Cargo.toml", "plugin.toml", "build.rs"] {
+        for watched in ["src", "build", "rules", "Cargo.toml", "plugin.toml", "build.rs"] {
             let watched = folder.join(watched);
             if watched.exists() {
                 println!("cargo::rerun-if-changed={}", watched.display());

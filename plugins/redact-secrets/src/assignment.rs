@@ -2,6 +2,7 @@
 //! pairs of `name` and `value`. The parser starts at a word that may name a secret, walks left to the name's begin and
 //! right over the operator to the value. It must stay within the line, save for the pairs.
 
+use crate::code;
 use crate::gate;
 use crate::literal::{Literal, literal, quote};
 use crate::loose::{blank, pair};
@@ -157,11 +158,24 @@ pub(crate) fn name(scan: &mut Scan<'_>, at: usize) {
     if special(scan, tail, start, end) {
         return;
     }
-    let strength = scan.names.strength(scan.text.bytes(), start, end);
+    // Most words that might name a secret are followed by nothing that ties a value to them.
+    let before = scan.text.before(start);
+    // The rule of a block such as `-----BEGIN PRIVATE KEY-----`.
+    if scan.text.starts(end, b"-----") {
+        return;
+    }
+    if matches!(scan.text.at(end), b'\n' | b'(' | b')' | b';' | b'/' | b',')
+        && !matches!(before, b' ' | b'"' | b'\'' | b':' | b'=' | b'\\' | b'>')
+    {
+        return;
+    }
+    let strength = match scan.names.strength(scan.text.bytes(), start, end) {
+        Strength::Weak if scan.strict => Strength::Strong,
+        strength => strength,
+    };
     if strength == Strength::None {
         return;
     }
-    let before = scan.text.before(start);
     let lead = if option && dashes > 1 { None } else { lead(scan, start) };
     let mut named = Named {
         start,
@@ -247,6 +261,14 @@ fn tie(scan: &mut Scan<'_>, named: Named, next: usize) {
         _ => return,
     };
     at = scan.text.blanks(at, BLANKS);
+    if code::closes(scan, named, at) {
+        return;
+    }
+    if tie == Tie::Colon
+        && let Some(behind) = code::typed(scan, at)
+    {
+        return value(scan, named, Tie::Equals { spaced: true }, behind);
+    }
     value(scan, named, tie, at);
 }
 
@@ -283,7 +305,11 @@ fn name_is_plural(scan: &Scan<'_>, named: Named) -> bool {
 pub(crate) fn quoted(scan: &mut Scan<'_>, named: Named, tie: Tie, found: Literal) {
     let value = scan.text.slice(found.start, found.end);
     let name = scan.text.slice(named.start, named.end);
-    if gate::placeholder(value)
+    let only = value.len() <= 1 || value.len() == 2 && value[0] == b'\\' || value.len() <= 4 && value[0] >= 0xC0;
+    if only
+        || gate::placeholder(value)
+        || code::pattern(value)
+        || code::filled(value)
         || gate::lookup_text(value)
         || name::echoes(name, value)
         || name::working_folder(name, value)
@@ -292,43 +318,30 @@ pub(crate) fn quoted(scan: &mut Scan<'_>, named: Named, tie: Tie, found: Literal
     }
     let keep = match named.strength {
         Strength::Weak => {
-            !gate::opaque(value)
+            (!gate::opaque(value)
                 || gate::fingerprint(value)
                 || name::plain_key(name) && !gate::plain_key(value)
-                || gate::path(value)
+                || gate::path(value))
+                && crate::service::rule(name, value).is_none()
         }
         // An interpolation around nothing else is a reference.
         _ if value.contains(&b' ') => gate::sentence(value) || value.iter().filter(|&&c| c == b' ').count() > 12,
         Strength::Strong => {
             gate::path(value)
+                || value.iter().all(|&c| is(c, DIGIT) || c == b'.')
+                || code::plain_name(value)
                 || contains(value, b"://")
                 || value.len() <= 6 && value.iter().all(|&c| is(c, DIGIT))
                 || gate::prose_word(value)
                 || tie == Tie::Blank && !gate::mixed(value)
         }
-        Strength::Password => contains(value, b"://") || is_type(value),
+        Strength::Password => contains(value, b"://") || code::is_type(value) || code::version(value),
         Strength::None => true,
     };
     if !keep {
-        scan.mask(found.start, found.end, named.rule());
+        let rule = crate::service::rule(name, value).filter(|_| !named.param).unwrap_or(named.rule());
+        scan.mask(found.start, found.end, rule);
     }
-}
-
-fn is_type(value: &[u8]) -> bool {
-    matches!(
-        value,
-        b"string"
-            | b"str"
-            | b"text"
-            | b"password"
-            | b"required"
-            | b"optional"
-            | b"hidden"
-            | b"invalid"
-            | b"incorrect"
-            | b"missing"
-            | b"undefined"
-    )
 }
 
 fn contains(value: &[u8], part: &[u8]) -> bool {
@@ -344,7 +357,15 @@ fn array(scan: &mut Scan<'_>, named: Named, from: usize) {
             at += 1;
         } else if quote(scan, at).is_some() {
             let Some(found) = opened(scan, at) else { return };
-            quoted(scan, named, Tie::Colon, found);
+            let value = scan.text.slice(found.start, found.end);
+            // A list of words, or of names of variables, is no list of secrets.
+            let names = match named.strength {
+                Strength::Strong => value.len() < 8 || !gate::mixed(value) || value.contains(&b' '),
+                _ => value.contains(&b'_') && value.iter().all(|&c| c.is_ascii_uppercase() || matches!(c, b'_' | b'*')),
+            };
+            if !names {
+                quoted(scan, named, Tie::Colon, found);
+            }
             at = found.next.max(at + 1);
         } else {
             return;
@@ -424,9 +445,26 @@ fn in_mask(value: &[u8]) -> bool {
     value.iter().rposition(|&c| c == b'[').is_some_and(|at| value[at..].starts_with(gate::MASK))
 }
 
+/// Where the text of an element ends: at its closing tag. `<user>:<password>@<host>` is how a text writes what to fill in.
+fn element_end(scan: &Scan<'_>, named: Named, at: usize) -> Option<usize> {
+    let mut end = at;
+    while end - at < MAX_VALUE && !matches!(scan.text.at(end), b'<' | b'\n' | 0) {
+        end += 1;
+    }
+    match scan.text.at(end) {
+        b'<' => scan.text.at(end + 1) == b'/',
+        b'\n' => named.anchored,
+        0 => !scan.text.last(),
+        _ => true,
+    }
+    .then_some(end)
+}
+
 /// A value without quotes.
 #[inline(never)]
 pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
+    // `&Secret = make()` is no parameter of a URL.
+    let named = Named { param: named.param && tie != Tie::Equals { spaced: true }, ..named };
     let text = &scan.text;
     let first = text.at(at);
     if matches!(first, 0 | b'\n') {
@@ -439,17 +477,10 @@ pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
         && !named.quoted
         && scan.text.before(named.start) != b'"'
         && scan.text.before(named.start) != b'\'';
-    let mut end = if tie == Tie::Element {
-        let mut end = at;
-        while end - at < MAX_VALUE && !matches!(scan.text.at(end), b'<' | b'\n' | 0) {
-            end += 1;
-        }
-        end
-    } else {
-        bare_end(scan, at, dump)
-    };
+    let reaches = if tie == Tie::Element { element_end(scan, named, at) } else { Some(bare_end(scan, at, dump)) };
+    let Some(mut end) = reaches else { return };
     // `client_secret=x&grant_type=y` is a form, not an environment.
-    let form = dump.then(|| form_end(scan.text.slice(at, end))).flatten();
+    let form = dump.then(|| code::form_end(scan.text.slice(at, end))).flatten();
     end = form.map_or(end, |size| at + size);
     let text = &scan.text;
     // In JSON the end of a bare value is never a bracket's business; in a dump only a lone separator is not part of it.
@@ -466,8 +497,16 @@ pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
         value = text.slice(at, end);
     }
     let name = text.slice(named.start, named.end);
+    if tie != Tie::Element && code::stays(scan, named, tie, value, end, dump) {
+        return;
+    }
+    let text = &scan.text;
     let token = named.option && value.len() >= 6 && gate::mixed(value) && name.to_ascii_lowercase().ends_with(b"token");
-    if named.strength == Strength::Weak && !token && !weak(value, name, named.param) {
+    if named.strength == Strength::Weak
+        && !token
+        && !weak(value, name, named.param)
+        && crate::service::rule(name, value).is_none()
+    {
         return;
     }
     if gate::placeholder(value)
@@ -485,20 +524,14 @@ pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
         strength => {
             let digits = value.iter().all(|&c| is(c, DIGIT));
             let few = digits && (strength == Strength::Strong && value.len() <= 6 || value.len() < 4);
-            let dotted = strength == Strength::Strong && (gate::path(value) || gate::uuid(value) && named.param);
-            !few && !dotted && strong(scan, named, tie, value, end, dump)
+            let path = strength == Strength::Strong && gate::path(value);
+            !few && !path && strong(scan, named, tie, value, end, dump)
         }
     };
     if masks {
-        scan.mask(at, end, named.rule());
+        let rule = crate::service::rule(name, value).filter(|_| !named.param).unwrap_or(named.rule());
+        scan.mask(at, end, rule);
     }
-}
-
-/// Where the first field of a form ends: at an `&` with the name of another field behind it.
-fn form_end(value: &[u8]) -> Option<usize> {
-    let at = value.iter().position(|&c| c == b'&')?;
-    let name = value[at + 1..].iter().take_while(|&&c| c.is_ascii_lowercase() || c == b'_').count();
-    (name >= 3 && value.get(at + 1 + name) == Some(&b'=')).then_some(at)
 }
 
 /// Whether a bare value behind a weak name is a secret.

@@ -28,7 +28,7 @@ fn plugin() -> RedactSecrets {
     RedactSecrets::new(Settings::default()).unwrap()
 }
 
-fn masked(text: &str, spans: &[Span]) -> String {
+pub(crate) fn masked(text: &str, spans: &[Span]) -> String {
     let mut out = String::new();
     let mut at = 0;
     for span in spans {
@@ -39,7 +39,7 @@ fn masked(text: &str, spans: &[Span]) -> String {
     out + &text[at..]
 }
 
-fn view(text: &str) -> String {
+pub(crate) fn view(text: &str) -> String {
     let found = plugin().scan(&Context::default(), &Window::view(text)).unwrap();
     assert_eq!(found.show_until, text.len());
     masked(text, &found.spans)
@@ -49,7 +49,7 @@ fn view(text: &str) -> String {
 const KEPT: usize = 64 * 1024;
 
 /// Feeds `text` cut at `cuts` through a new plugin for each window, and gives what was shown.
-fn stream(text: &str, cuts: &[usize]) -> String {
+pub(crate) fn stream(text: &str, cuts: &[usize]) -> String {
     let mut out = String::new();
     let (mut need, mut shown, mut end, mut front_cut) = (0, 0, 0, false);
     let ends = cuts.iter().copied().filter(|&cut| cut < text.len()).chain([text.len()]);
@@ -84,7 +84,7 @@ thread_local! {
     static PLUGIN: std::cell::RefCell<RedactSecrets> = std::cell::RefCell::new(plugin());
 }
 
-fn boundaries(text: &str) -> Vec<usize> {
+pub(crate) fn boundaries(text: &str) -> Vec<usize> {
     text.char_indices().map(|(at, _)| at).skip(1).collect()
 }
 
@@ -263,12 +263,13 @@ fn the_canaries_of_the_manifest_show_their_rules() {
 
 #[test]
 fn a_rule_that_is_turned_off_masks_nothing_and_an_unknown_one_is_refused() {
-    let off = Settings { disable: vec!["password".to_owned()], phones: true };
+    let off =
+        Settings { disable: vec!["password".to_owned()], enable: vec!["phone".to_owned()], ..Settings::default() };
     let mut plugin = RedactSecrets::new(off).unwrap();
     let text = "password=hunter2\ncall +491701234567 now\n";
     let found = plugin.scan(&Context::default(), &Window::view(text)).unwrap();
     assert_eq!(masked(text, &found.spans), "password=hunter2\ncall [REDACTED:phone] now\n");
-    let unknown = Settings { disable: vec!["pasword".to_owned()], phones: false };
+    let unknown = Settings { disable: vec!["pasword".to_owned()], ..Settings::default() };
     assert!(RedactSecrets::new(unknown).is_err_and(|failure| failure.code == "unknown-rule"));
     assert!(!view(text).contains("phone"));
 }

@@ -2,46 +2,17 @@
 //! to its end, since any part of it would decode to a part of the secret. Only a few beginnings are looked for, in each
 //! of the three ways base64 can be aligned.
 
+use crate::beginnings::BEGINNINGS;
 use crate::rules;
 use crate::scan::Scan;
 use crate::text::{ALNUM, B64, is};
 
-/// What a decoded secret is known by.
-const BEGINNINGS: &[&str] = &["ghp_", "github_pat_", "glpat-", "sk-ant-", "xoxb-", "-----BEGIN "];
 /// Longest run looked at.
 const MAX_RUN: usize = 16 * 1024;
 /// How far before its beginning a secret's run may begin.
 const MAX_BACK: usize = 256;
 /// How much behind a beginning is decoded.
 const DECODED: usize = 96;
-
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// The characters a beginning always has in base64 when `skip` bytes of its group come before it.
-fn image(literal: &[u8], skip: usize) -> Vec<u8> {
-    let bits: Vec<u8> = literal.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect();
-    let lead = (6 - skip * 8 % 6) % 6;
-    bits[lead..]
-        .chunks_exact(6)
-        .map(|six| ALPHABET[usize::from(six.iter().fold(0u8, |sum, bit| sum << 1 | bit))])
-        .collect()
-}
-
-/// Three bytes of each image, for the prefilter.
-pub(crate) fn fingerprints() -> Vec<[u8; 3]> {
-    let mut found: Vec<[u8; 3]> = BEGINNINGS
-        .iter()
-        .flat_map(|literal| (0..3).map(|skip| image(literal.as_bytes(), skip)))
-        .filter_map(|image| {
-            // Upper-case letters and digits side by side are rare outside base64.
-            let worth = |three: &&[u8]| three.iter().filter(|c| c.is_ascii_uppercase() || c.is_ascii_digit()).count();
-            image.windows(3).max_by_key(worth).map(|three| [three[0], three[1], three[2]])
-        })
-        .collect();
-    found.sort_unstable();
-    found.dedup();
-    found
-}
 
 fn decode(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
@@ -121,24 +92,4 @@ fn secret(decoded: &[u8], literal: &str) -> bool {
         return rest.windows(11).take(40).any(|part| part == b"PRIVATE KEY");
     }
     rest.iter().take_while(|&&c| is(c, crate::text::WORD)).count() >= 10
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_image_stands_in_the_base64_of_any_text_around_it() {
-        for skip in 0..3usize {
-            let text = [&b"xyz"[..skip], b"ghp_tail"].concat();
-            let bits: Vec<u8> = text.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1)).collect();
-            let encoded: Vec<u8> = bits
-                .chunks_exact(6)
-                .map(|six| ALPHABET[usize::from(six.iter().fold(0u8, |sum, bit| sum << 1 | bit))])
-                .collect();
-            let image = image(b"ghp_", skip);
-            assert!(encoded.windows(image.len()).any(|part| part == image), "{skip}");
-            assert!(decode(&encoded).starts_with(&text[..text.len() - 2]));
-        }
-    }
 }

@@ -20,28 +20,35 @@ struct Shape {
     other: usize,
 }
 
-#[inline(never)]
-fn shape(value: &[u8]) -> Shape {
-    let mut shape = Shape::default();
-    let mut previous = 0;
-    for &byte in value.iter().take(LOOK) {
-        let class = match byte {
+/// Kinds of bytes: nothing of a token, a lower-case letter, an upper-case letter, a digit.
+static KIND: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        kinds[byte] = match byte as u8 {
             b'a'..=b'z' => 1,
             b'A'..=b'Z' => 2,
             b'0'..=b'9' => 3,
             _ => 0,
         };
-        match class {
-            1 => shape.lower += 1,
-            2 => shape.upper += 1,
-            3 => shape.digits += 1,
-            _ => shape.other += 1,
-        }
-        shape.hex += usize::from(is(byte, HEX));
-        shape.changes += usize::from(class != 0 && previous != 0 && class != previous);
-        previous = class;
+        byte += 1;
     }
-    shape
+    kinds
+};
+
+#[inline(never)]
+fn shape(value: &[u8]) -> Shape {
+    let mut kinds = [0usize; 4];
+    let (mut hex, mut changes, mut previous) = (0, 0, 0);
+    for &byte in value.iter().take(LOOK) {
+        let kind = KIND[usize::from(byte)];
+        kinds[usize::from(kind)] += 1;
+        hex += usize::from(is(byte, HEX));
+        changes += usize::from((kind != 0) & (previous != 0) & (kind != previous));
+        previous = kind;
+    }
+    let [other, lower, upper, digits] = kinds;
+    Shape { lower, upper, digits, hex, changes, other }
 }
 
 impl Shape {
@@ -101,8 +108,14 @@ pub(crate) fn plain_key(value: &[u8]) -> bool {
     opaque(value) && !hex(value) && !value.iter().any(|c| b"-./:%".contains(c)) && shape.upper > 0 && shape.lower > 0
 }
 
-/// Whether `value` is the fingerprint of a public key, as `GPG_KEY` holds.
+/// Whether `value` is a public key in base64, or the fingerprint of one, as `GPG_KEY` holds.
 pub(crate) fn fingerprint(value: &[u8]) -> bool {
+    /// How the DER of public keys begins: P-256, RSA of 2048 and 4096 bits, Ed25519 (RFC 5280, RFC 8410).
+    const PUBLIC: [&[u8]; 4] =
+        [b"MFkwEwYHKoZIzj0", b"MIIBIjANBgkqhkiG9w0BAQEF", b"MIICIjANBgkqhkiG9w0BAQEF", b"MCowBQYDK2VwAyEA"];
+    if PUBLIC.iter().any(|begin| value.starts_with(begin)) {
+        return true;
+    }
     value.len() == 40 && hex(value) && !value.iter().any(u8::is_ascii_lowercase)
 }
 
@@ -116,16 +129,25 @@ pub(crate) fn hex(value: &[u8]) -> bool {
 #[inline(never)]
 pub(crate) fn mixed(value: &[u8]) -> bool {
     let value = &value[..value.len().min(LOOK)];
-    let letters = value.iter().any(|&c| is(c, LETTER) || c >= 0x80);
-    let digits = value.iter().filter(|&&c| is(c, DIGIT)).count();
-    let signs = value.iter().any(|c| b"!@#$%^&*+=~?_/\\".contains(c));
-    (letters && (digits > 0 || signs)) || digits >= 6
+    let (mut letters, mut signs, mut digits) = (false, false, 0);
+    for &byte in value {
+        letters |= is(byte, LETTER) || byte >= 0x80;
+        digits += usize::from(is(byte, DIGIT));
+        signs |= matches!(
+            byte,
+            b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'+' | b'=' | b'~' | b'?' | b'_' | b'/' | b'\\'
+        );
+        if letters && (digits > 0 || signs) {
+            return true;
+        }
+    }
+    digits >= 6
 }
 
 /// Whether `value` is only letters, `_`, `-`, `.` or `'`: a word or a name.
 #[inline(never)]
 pub(crate) fn wordlike(value: &[u8]) -> bool {
-    value.iter().all(|&c| is(c, LETTER) || matches!(c, b'_' | b'-' | b'.' | b'\'' | b':' | b'!' | b'?'))
+    value.iter().take(LOOK).all(|&c| is(c, LETTER) || matches!(c, b'_' | b'-' | b'.' | b'\'' | b':' | b'!' | b'?'))
 }
 
 /// Values that stand for a secret or say that there is none.
@@ -148,12 +170,16 @@ const WORDS: &[&str] = &[
     "cannot", "can", "should", "will", "success", "error", "denied", "accepted", "rejected", "updated", "created",
     "deleted", "generated", "loaded", "loading", "skipped", "skip", "pending", "file", "env", "environment",
     "vault", "manual", "automatic", "auto", "sha256", "md5", "bcrypt", "argon2", "scrypt", "unauthorized",
-    "forbidden",
+    "forbidden", "read", "write", "peer", "ident", "options", "option", "instead", "argument", "files", "compat", "arguments", "parameter",
+    "flag", "flags",
 ];
 
 #[inline(never)]
 fn is_one_of(value: &[u8], words: &[&str]) -> bool {
-    value.len() <= 16 && words.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+    // Few words begin as it does.
+    let Some(first) = value.first().map(u8::to_ascii_lowercase) else { return false };
+    value.len() <= 16
+        && words.iter().any(|word| word.as_bytes()[0] == first && value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// Whether a bare value is a word of prose or a type.
@@ -233,9 +259,10 @@ pub(crate) fn placeholder(value: &[u8]) -> bool {
     let dull = |c: u8| matches!(c, b'*' | b'x' | b'X' | b'.' | b'#' | b'?' | b'-' | b'_' | b' ') || c >= 0x80;
     if value.iter().all(|&c| dull(c) && c < 0x80) && !value.iter().all(|&c| c == b'#')
         || value.iter().all(|&c| c == first)
-        || ["•", "…", "●", "█"]
-            .iter()
-            .any(|dot| value.len().is_multiple_of(dot.len()) && value.chunks(dot.len()).all(|c| c == dot.as_bytes()))
+        || first >= 0x80
+            && ["•", "…", "●", "█"].iter().any(|dot| {
+                value.len().is_multiple_of(dot.len()) && value.chunks(dot.len()).all(|c| c == dot.as_bytes())
+            })
     {
         return true;
     }
@@ -244,6 +271,7 @@ pub(crate) fn placeholder(value: &[u8]) -> bool {
         b'<' if last == b'>' => return true,
         b'{' if last == b'}' || head.starts_with(b"{{") => return true,
         b'[' if last == b']' && wordlike(&value[1..value.len() - 1]) => return true,
+        b'%' | b'#' | b'@' if head.get(1) == Some(&b'{') && name(trim(&head[2..], b" }")) => return true,
         b'%' if last == b'%' && value.len() > 2 && name(&value[1..value.len() - 1]) => return true,
         b'$' if head.starts_with(b"${") || head.starts_with(b"$(") || head.starts_with(b"$env:") => return true,
         b'$' => {
@@ -260,28 +288,29 @@ pub(crate) fn placeholder(value: &[u8]) -> bool {
     if value.len() > MAX_WORDS {
         return false;
     }
-    if contains(head, b"xxxx") && !random(head, 20) {
+    if head.iter().filter(|&&c| c | 0x20 == b'x').count() >= 4 && contains(head, b"xxxx") && !random(head, 20) {
         return true;
     }
     head.iter().filter(|&&c| is(c, DIGIT)).count() <= 2 && says_standin(head)
 }
 
-/// Phrases that only a stand-in holds, by their first letter.
+/// Phrases that only a stand-in holds.
 #[rustfmt::skip]
 const PHRASES: &[&[u8]] = &[
     b"your-", b"your_", b"yourtoken", b"yourkey", b"yoursecret", b"my-secret", b"-here", b"_here", b"placeholder",
     b"replace-me", b"replace_me", b"replaceme", b"insert-", b"insert_", b"changeme",
 ];
 
+/// The first two letters of [`PHRASES`], each once.
+const PHRASE_BEGINS: [[u8; 2]; 8] = [*b"yo", *b"my", *b"-h", *b"_h", *b"pl", *b"re", *b"in", *b"ch"];
+
 #[inline(never)]
 fn says_standin(value: &[u8]) -> bool {
-    value.iter().enumerate().any(|(at, c)| {
-        let first = c.to_ascii_lowercase();
-        matches!(first, b'y' | b'm' | b'-' | b'_' | b'p' | b'r' | b'i' | b'c')
+    value.array_windows().enumerate().any(|(at, two): (usize, &[u8; 2])| {
+        let two = [two[0].to_ascii_lowercase(), two[1].to_ascii_lowercase()];
+        PHRASE_BEGINS.contains(&two)
             && PHRASES.iter().any(|phrase| {
-                phrase[0] == first
-                    && value.len() - at >= phrase.len()
-                    && value[at..at + phrase.len()].eq_ignore_ascii_case(phrase)
+                value.len() - at >= phrase.len() && value[at..at + phrase.len()].eq_ignore_ascii_case(phrase)
             })
     })
 }
@@ -300,20 +329,32 @@ const LOOKUPS: &[&[u8]] = &[
     b"sops:", b"!vault", b"!ref", b"@microsoft.keyvault",
 ];
 
-/// The first letters of [`LOOKUPS`].
-const LOOKUP_FIRST: &[u8] = b"opegsvldctirafkmdb!@";
+/// The first two letters of [`LOOKUPS`].
+static LOOKUP_BEGINS: [[u8; 2]; LOOKUPS.len()] = {
+    let mut begins = [[0; 2]; LOOKUPS.len()];
+    let mut at = 0;
+    while at < LOOKUPS.len() {
+        begins[at] = [LOOKUPS[at][0], LOOKUPS[at][1]];
+        at += 1;
+    }
+    begins
+};
+
+/// The look-up that `value` begins with.
+fn looks_up(value: &[u8]) -> impl Iterator<Item = &'static [u8]> + '_ {
+    let begin = match value {
+        [first, second, ..] => [first.to_ascii_lowercase(), second.to_ascii_lowercase()],
+        _ => [0; 2],
+    };
+    let near = LOOKUP_BEGINS.iter().zip(LOOKUPS).filter(move |(two, _)| **two == begin).map(|(_, lookup)| *lookup);
+    near.filter(|lookup| value.len() >= lookup.len() && value[..lookup.len()].eq_ignore_ascii_case(lookup))
+}
 
 /// Whether a bare value is a look-up or a call in a program.
 #[inline(never)]
 pub(crate) fn lookup(value: &[u8]) -> bool {
     let head = &value[..value.len().min(LOOK)];
-    if head.first().is_some_and(|c| LOOKUP_FIRST.contains(&c.to_ascii_lowercase()))
-        && LOOKUPS.iter().any(|lookup| {
-            lookup[0] == head[0].to_ascii_lowercase()
-                && head.len() >= lookup.len()
-                && head[..lookup.len()].eq_ignore_ascii_case(lookup)
-        })
-    {
+    if looks_up(head).next().is_some() {
         return true;
     }
     // A call or an index: a name, dots and `::`, then an opening bracket.
@@ -321,23 +362,23 @@ pub(crate) fn lookup(value: &[u8]) -> bool {
         .iter()
         .position(|&c| !(is(c, ALNUM) || matches!(c, b'_' | b'.' | b':' | b'&' | b'*')))
         .unwrap_or(head.len());
+    // The `!` of a macro belongs to its name.
+    let end = end + usize::from(head.get(end) == Some(&b'!'));
     end > 0 && matches!(head.get(end), Some(b'(' | b'[')) && is(head[0], LETTER) | matches!(head[0], b'_' | b'&' | b'*')
 }
 
 /// Whether a quoted value is a look-up: only one that is written as such, since a password may have brackets.
 #[inline(never)]
 pub(crate) fn lookup_text(value: &[u8]) -> bool {
-    value.first().is_some_and(|c| LOOKUP_FIRST.contains(&c.to_ascii_lowercase()))
-        && LOOKUPS.iter().any(|lookup| {
-            matches!(lookup.last(), Some(b'(' | b'[' | b'.' | b':' | b'/'))
-                && value.len() > lookup.len()
-                && value[..lookup.len()].eq_ignore_ascii_case(lookup)
-                && (member(value)
-                    || value.ends_with(b")")
-                    || value.ends_with(b"]")
-                    || lookup.ends_with(b":")
-                    || lookup.ends_with(b"/"))
-        })
+    looks_up(value).any(|lookup| {
+        matches!(lookup.last(), Some(b'(' | b'[' | b'.' | b':' | b'/'))
+            && value.len() > lookup.len()
+            && (member(value)
+                || value.ends_with(b")")
+                || value.ends_with(b"]")
+                || lookup.ends_with(b":")
+                || lookup.ends_with(b"/"))
+    })
 }
 
 /// Whether a bare value is the path of members of a program: `user.password`.

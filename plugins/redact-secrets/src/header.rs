@@ -53,6 +53,7 @@ fn operator(scan: &Scan<'_>, end: usize) -> Option<usize> {
     }
     at = scan.text.blanks(at, 8);
     match scan.text.at(at) {
+        b':' if scan.text.at(at + 1) == b':' => None,
         b':' | b'=' | b',' => Some(scan.text.blanks(at + 1 + usize::from(scan.text.at(at + 1) == b'>'), 8)),
         _ => None,
     }
@@ -107,6 +108,7 @@ fn credential(scan: &mut Scan<'_>, at: usize) {
             && !gate::placeholder(value)
             && !gate::lookup(value)
             && !gate::member(value)
+            && !named_in_code(value)
         {
             scan.mask(at, end, rules::AUTH_HEADER);
         }
@@ -120,9 +122,19 @@ fn credential(scan: &mut Scan<'_>, at: usize) {
     let end = credential_end(scan, at);
     let value = scan.text.slice(at, end);
     let plain = value.iter().all(u8::is_ascii_lowercase) && value.len() < 20;
-    if value.len() >= 4 && !plain && !gate::placeholder(value) && !gate::lookup(value) && !masked(scan, at) {
+    let filled = value[..].starts_with(b"{") && scan.text.at(end) == b'}' && value[1..].iter().all(|&c| is(c, WORD));
+    if value.len() >= 4 && !filled && !plain && !gate::placeholder(value) && !gate::lookup(value) && !masked(scan, at) {
         scan.mask(at, end, rules::AUTH_HEADER);
     }
+}
+
+/// Whether a credential is a path or a name of a program, or the address of a page about it.
+fn named_in_code(value: &[u8]) -> bool {
+    let words = value.iter().all(|&c| is(c, ALNUM) || matches!(c, b'_' | b':' | b'!'));
+    words
+        && (value.contains(&b'_') || value.starts_with(b":") || value.windows(2).any(|two| two == b"::"))
+        && !gate::random(value, 16)
+        || value.windows(3).any(|three| three == b"://")
 }
 
 fn masked(scan: &Scan<'_>, at: usize) -> bool {

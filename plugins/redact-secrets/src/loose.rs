@@ -8,6 +8,9 @@ use crate::rules;
 use crate::scan::Scan;
 use crate::text::{SPACE, is};
 
+/// So many equal letters at the beginning make a value another name of the same thing.
+const ALIAS: usize = 4;
+
 /// A value behind a name and blanks only: the argument of an option, a line of `.netrc`, SQL, `npm config set`.
 pub(crate) fn blank(scan: &mut Scan<'_>, named: Named, at: usize) {
     let first = scan.text.at(at);
@@ -17,6 +20,10 @@ pub(crate) fn blank(scan: &mut Scan<'_>, named: Named, at: usize) {
     if named.option {
         return value(scan, named, Tie::Blank, at);
     }
+    // The C shell sets a variable without a sign.
+    if scan.text.slice(named.start.saturating_sub(7), named.start) == b"setenv " {
+        return value(scan, named, Tie::Equals { spaced: false }, at);
+    }
     if named.strength == Strength::Password && netrc(scan, named) {
         scan.open(at);
         let end = bare_end(scan, at, true);
@@ -25,7 +32,12 @@ pub(crate) fn blank(scan: &mut Scan<'_>, named: Named, at: usize) {
         }
         return;
     }
+    // `Pass "x" to …`, and `PASS src/a.test.ts` of a test runner.
+    let verb = scan.text.slice(named.start, named.end).eq_ignore_ascii_case(b"pass");
     if named.strength >= Strength::Strong && matches!(first, b'"' | b'\'') {
+        if verb {
+            return;
+        }
         if let Some(found) = opened(scan, at) {
             let value = scan.text.slice(found.start, found.end);
             if !value.contains(&b' ') && value.len() >= 4 && !value.contains(&b',') {
@@ -42,15 +54,28 @@ pub(crate) fn blank(scan: &mut Scan<'_>, named: Named, at: usize) {
     let end = bare_end(scan, at, false);
     let value = scan.text.slice(at, end);
     let name = scan.text.slice(named.start, named.end);
-    let long = value.len() >= 16 && gate::opaque(value) && !gate::placeholder(value) && !gate::path(value);
-    if named.strength >= Strength::Strong && long && !name::plain_key(name) {
+    // Two names of one thing begin alike: `#define libKeyLoad libNativeKeyLoad`.
+    let alias = name.iter().zip(value).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count() >= ALIAS;
+    let long = value.len() >= 16 && gate::opaque(value) && !gate::placeholder(value) && !gate::path(value) && !alias;
+    if named.strength >= Strength::Strong && long && !name::plain_key(name) && !(verb && value.contains(&b'/')) {
         scan.mask(at, end, named.rule());
     }
 }
 
 /// Whether `password` is that of a `.netrc`: `machine` or `login` stands before it, on its line or the ones above.
-fn netrc(scan: &Scan<'_>, named: Named) -> bool {
+fn netrc(scan: &mut Scan<'_>, named: Named) -> bool {
+    /// What every such entry has before its password.
+    const LOGIN: &[u8] = b"login";
     let floor = named.start.saturating_sub(LEAD * 3);
+    // Each place is looked at once, however many passwords follow it.
+    let (seen, last) = scan.logins;
+    let from = seen.saturating_sub(LOGIN.len() - 1).max(floor).min(named.start);
+    let fresh = scan.text.slice(from, named.start).windows(LOGIN.len()).rposition(|window| window == LOGIN);
+    let last = fresh.map_or(last, |at| Some(from + at));
+    scan.logins = (seen.max(named.start), last);
+    if last.is_none_or(|at| at < floor) {
+        return false;
+    }
     let above = &scan.text.bytes()[floor..named.start];
     let has = |word: &[u8]| above.windows(word.len()).any(|window| window == word);
     matches!(scan.text.slice(named.start, named.end), b"password" | b"passwd")
@@ -110,11 +135,14 @@ pub(crate) fn identified(scan: &mut Scan<'_>, at: usize) {
         return;
     }
     let value = scan.text.blanks(start + 14, BLANKS);
-    if crate::literal::quote(scan, value).is_none() {
+    if !matches!(crate::literal::quote(scan, value), Some((_, b'"' | b'\''))) {
         return;
     }
     let Some(found) = opened(scan, value) else { return };
-    if !gate::placeholder(scan.text.slice(found.start, found.end)) {
+    // In prose something is `identified by 'name'`.
+    let prose =
+        scan.text.slice(start, start + 10) == b"identified" && gate::wordlike(scan.text.slice(found.start, found.end));
+    if !prose && !gate::placeholder(scan.text.slice(found.start, found.end)) {
         scan.mask(found.start, found.end, rules::PASSWORD);
     }
 }

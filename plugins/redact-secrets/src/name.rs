@@ -76,7 +76,8 @@ const ABOUT: &[&str] = &[
     "stdin", "fd", "env", "var", "grant", "mechanism", "scheme", "level", "plugin", "callback", "redirect", "rs",
     "py", "js", "ts", "go", "json", "yaml", "yml", "md", "txt", "toml", "html", "css", "java", "c", "h", "cpp",
     "log", "lock", "sh", "tsx", "jsx", "pub", "fingerprint", "thumbprint", "per", "rate", "cost", "price", "total",
-    "remaining", "window", "budget", "usage",
+    "remaining", "window", "budget", "usage", "management", "supported", "order", "const", "local", "completed",
+    "serialization", "detector", "release", "func", "ext", "handle", "property", "offset", "result", "stmt", "checking",
 ];
 /// First words of such names.
 #[rustfmt::skip]
@@ -85,7 +86,7 @@ const ABOUT_FIRST: &[&str] = &[
     "is", "use", "no", "show", "hide", "require", "requires", "enable", "disable", "allow", "skip", "with",
     "forgot", "reset", "change", "update", "validate", "verify", "check", "invalid", "missing", "expired", "prompt",
     "completion", "input", "output", "total", "hash", "idempotency", "lookup", "object", "row", "map", "dict",
-    "hot", "arrow", "ssh-rsa", "known", "host", "s3", "sorting", "group", "on", "if", "must", "should", "can",
+    "hot", "arrow", "jobserver", "ssh-rsa", "known", "host", "s3", "sorting", "group", "on", "if", "must", "should", "can",
 ];
 
 /// A word of [`PASSWORDS`].
@@ -223,7 +224,9 @@ pub(crate) fn strength(name: &[u8]) -> Strength {
     for index in 0..words.count {
         let word = words.get(index);
         let bare = trim_digits(word);
-        let here = if one_of(bare, PASSWORD) || PASSWORD_ENDS.iter().any(|end| bare.ends_with(end.as_bytes())) {
+        let here = if bare == b"pass" && stage(&words, index) || bare == b"nopasswd" {
+            Strength::None
+        } else if one_of(bare, PASSWORD) || PASSWORD_ENDS.iter().any(|end| bare.ends_with(end.as_bytes())) {
             Strength::Password
         } else if one_of(bare, SECRET)
             || bare.ends_with(b"secret")
@@ -254,6 +257,42 @@ pub(crate) fn strength(name: &[u8]) -> Strength {
         return Strength::Weak;
     }
     best
+}
+
+/// Whether the `pass` at `index` is one of several runs over something, or a verb: `second_pass`, `pass_by_value`.
+fn stage(words: &Words, index: usize) -> bool {
+    /// Words before it.
+    const BEFORE: &[&[u8]] = &[
+        b"first",
+        b"second",
+        b"third",
+        b"last",
+        b"next",
+        b"current",
+        b"single",
+        b"one",
+        b"two",
+        b"multi",
+        b"each",
+        b"every",
+        b"final",
+        b"tests",
+        b"must",
+        b"should",
+        b"opt",
+        b"optimization",
+        b"render",
+        b"compute",
+        b"high",
+        b"low",
+        b"band",
+        b"by",
+    ];
+    /// Words behind it.
+    const BEHIND: &[&[u8]] =
+        &[b"by", b"with", b"through", b"to", b"on", b"if", b"as", b"fail", b"context", b"fds", b"manager", b"obj"];
+    index > 0 && BEFORE.contains(&words.get(index - 1))
+        || index + 1 < words.count && BEHIND.contains(&words.get(index + 1))
 }
 
 fn session(words: &Words) -> bool {

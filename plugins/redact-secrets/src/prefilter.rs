@@ -1,9 +1,9 @@
 //! The anchors: short literals of which at least one stands in or beside every secret the rules can find. One vector
-//! pass over the text finds them; everything else looks only there. An anchor must never be dropped to gain speed
-//! without another that covers what it covered.
+//! pass over the text finds them; everything else looks only there. The build script makes the tables of this file.
 
-use crate::rules::TOKENS;
-use crate::simd::{self, Masks, SLOTS, slot};
+use crate::simd::{self, Masks};
+use crate::slot::slots;
+use crate::text::{ALNUM, DIGIT, HEX, JOIN, is};
 
 /// What to look for at an anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,10 @@ pub(crate) enum Kind {
     Token(u16, u8),
     /// A word that names a secret.
     Name,
+    /// The name of the service of this index in [`SERVICES`]; the anchor stands so many bytes into it.
+    ///
+    /// [`SERVICES`]: crate::rules::SERVICES
+    Service(u16),
     /// `://`, also with escaped slashes.
     Url,
     /// `-----BEGIN`.
@@ -36,166 +40,116 @@ pub(crate) enum Kind {
     Encoded,
     /// `IDENTIFIED BY` of SQL.
     Identified,
-    /// `+` and digits.
-    Phone,
 }
 
-/// Three bytes, and what they mean.
+/// Four bytes, some of which or parts of which do not matter, and what they mean.
 #[derive(Clone, Copy, Debug)]
 struct Anchor {
-    bytes: [u8; 3],
-    folded: bool,
+    value: u32,
+    mask: u32,
     kind: Kind,
 }
 
-/// Beginnings of the words that name secrets, in any case.
-const NAMES: &[&[u8; 3]] = &[
-    b"pas", b"psw", b"pwd", b"sec", b"tok", b"key", b"aut", b"cre", b"coo", b"bea", b"sen", b"ses", b"sid", b"jwt",
-    b"srf", b"pw=", b"pw:", b"pw\"", b"pw'",
-];
+include!(concat!(env!("OUT_DIR"), "/anchors.rs"));
 
-/// Buckets of the vector pass.
-const BUCKETS: usize = 8;
+/// Bytes looked through at once; the places found fit the first-level cache.
+pub(crate) const STRIDE: usize = 4096;
 
-/// The compiled anchors.
-pub(crate) struct Prefilter {
-    masks: Masks,
-    first: Box<[u16; SLOTS]>,
-    anchors: Vec<Anchor>,
-}
+/// Places of one stride at which an anchor may stand.
+pub(crate) type Places = [u32; STRIDE];
 
-/// No anchor in this slot.
-const NONE: u16 = u16::MAX;
-
-impl Prefilter {
-    /// Compiles the anchors; those of phone numbers only on request, since they stand in much ordinary text.
-    pub(crate) fn new(phones: bool) -> Self {
-        let mut anchors = all(phones);
-        anchors.sort_unstable_by_key(|anchor| slot(anchor.bytes[0], anchor.bytes[1], anchor.bytes[2]));
-        let mut masks = Masks { low: [[0; 16]; 3], high: [[0; 16]; 3], slots: Box::new([0; SLOTS / 64]) };
-        let mut first = Box::new([NONE; SLOTS]);
-        for (index, anchor) in anchors.iter().enumerate() {
-            let [a, b, c] = anchor.bytes;
-            let slot = slot(a, b, c);
-            masks.slots[slot / 64] |= 1 << (slot % 64);
-            if first[slot] == NONE {
-                first[slot] = index as u16;
+/// Writes down each place of `bytes[from..to]` at which an anchor may stand, in order, and gives their number. There
+/// may be at most [`STRIDE`] bytes.
+pub(crate) fn find(bytes: &[u8], from: usize, to: usize, places: &mut Places) -> usize {
+    /// A place of a group, and three bytes behind the last.
+    const GROUP: usize = 64 + 4;
+    let mut count = 0;
+    simd::find(&MASKS, bytes, from, to, &mut |base, mut bits| {
+        // Most are none. To write each down and keep those that are is faster than to ask: a wrong guess of the
+        // processor costs more than the writing.
+        let mut kept = count;
+        if let Some(group) = bytes.get(base..).and_then(<[u8]>::first_chunk::<GROUP>) {
+            while bits != 0 {
+                let at = bits.trailing_zeros() as usize % 64;
+                bits &= bits - 1;
+                let here = group[at..].first_chunk().copied().unwrap_or_default();
+                places[kept % STRIDE] = (base + at) as u32;
+                kept += usize::from(known(here));
             }
-            let bit = 1u8 << bucket(anchor);
-            for (i, byte) in anchor.bytes.into_iter().enumerate() {
-                masks.low[i][usize::from(byte & 15)] |= bit;
-                masks.high[i][usize::from(byte >> 4)] |= bit;
-                if anchor.folded && byte.is_ascii_alphabetic() {
-                    masks.high[i][usize::from((byte ^ 0x20) >> 4)] |= bit;
-                }
+        } else {
+            while bits != 0 {
+                let at = base + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                places[kept % STRIDE] = at as u32;
+                kept += usize::from(known(four(bytes, at)));
             }
         }
-        Self { masks, first, anchors }
-    }
+        count = kept;
+    });
+    count.min(STRIDE)
+}
 
-    /// Appends each position of `bytes[from..to]` at which an anchor may stand.
-    pub(crate) fn find(&self, bytes: &[u8], from: usize, to: usize, out: &mut Vec<u32>) {
-        simd::find(&self.masks, bytes, from, to, out);
-    }
+/// Whether something may stand where these bytes are.
+#[inline]
+fn known(here: [u8; 4]) -> bool {
+    let [of_four, of_three] = slots(here).map(|slot| MASKS.bits[slot / 64] >> (slot % 64));
+    let [_, b, c, d] = here;
+    let formed = is(b, DIGIT | HEX) & is(c, DIGIT | HEX) & ((d == b':') | (d == b'.'));
+    ((of_four | of_three) & 1 == 1) | formed
+}
 
-    /// What stands at `at`, exactly.
-    #[inline]
-    pub(crate) fn kinds(&self, bytes: &[u8], at: usize) -> impl Iterator<Item = Kind> + '_ {
-        let here = [bytes[at], bytes[at + 1], bytes[at + 2]];
-        let slot = slot(here[0], here[1], here[2]);
-        let first = self.first[slot];
-        let chain = if first == NONE { &[][..] } else { &self.anchors[usize::from(first)..] };
-        chain
-            .iter()
-            .take_while(move |anchor| simd::slot(anchor.bytes[0], anchor.bytes[1], anchor.bytes[2]) == slot)
-            .filter(move |anchor| {
-                if anchor.folded { here.map(|c| c.to_ascii_lowercase()) == anchor.bytes } else { here == anchor.bytes }
-            })
-            .map(|anchor| anchor.kind)
+/// The four bytes at `at`; those past the end are zero.
+#[inline]
+fn four(bytes: &[u8], at: usize) -> [u8; 4] {
+    match bytes.get(at..at + 4) {
+        Some(&[a, b, c, d]) => [a, b, c, d],
+        _ => std::array::from_fn(|i| bytes.get(at + i).copied().unwrap_or(0)),
     }
 }
 
-fn all(phones: bool) -> Vec<Anchor> {
-    let exact = |bytes: [u8; 3], kind| Anchor { bytes, folded: false, kind };
-    let mut anchors: Vec<Anchor> =
-        NAMES.iter().map(|name| Anchor { bytes: **name, folded: true, kind: Kind::Name }).collect();
-    for (index, token) in TOKENS.iter().enumerate() {
-        let prefix = token.prefix.as_bytes();
-        let offset = rarest(prefix);
-        let bytes = [prefix[offset], prefix[offset + 1], prefix[offset + 2]];
-        anchors.push(exact(bytes, Kind::Token(index as u16, offset as u8)));
+/// The anchors of a slot.
+#[inline]
+fn chain(slot: usize) -> &'static [Anchor] {
+    let bit = 1u64 << (slot % 64);
+    let bits = MASKS.bits[slot / 64];
+    if bits & bit == 0 {
+        return &[];
     }
-    for (bytes, kind) in [
-        (b"://", Kind::Url),
-        (b":\\/", Kind::Url),
-        (b"-BE", Kind::PemBegin),
-        (b" BE", Kind::PemBegin),
-        (b"-EN", Kind::PemEnd),
-        (b"-Li", Kind::Putty),
-        (b"eyJ", Kind::Jwt),
-        (b"ta:", Kind::Data),
-        (b"ta\"", Kind::Data),
-        (b"ta\\", Kind::Data),
-        (b"ig=", Kind::Param),
-        (b"re=", Kind::Param),
-        (b"de=", Kind::Param),
-        (b" -p", Kind::Option),
-        (b" -P", Kind::Option),
-        (b" -u", Kind::Option),
-        (b" -U", Kind::Option),
-        (b" -a", Kind::Option),
-        (b" -w", Kind::Option),
-        (b"-us", Kind::Option),
-    ] {
-        anchors.push(exact(*bytes, kind));
-    }
-    for digit in b'0'..=b'9' {
-        anchors.extend((b'0'..=b'9').map(|c| exact([digit, b':', c], Kind::Telegram)));
-        anchors.extend((b'a'..=b'z').map(|c| Anchor { bytes: [digit, b':', c], folded: true, kind: Kind::Telegram }));
-    }
-    for hex in *b"0123456789abcdef" {
-        anchors.extend((b'0'..=b'9').map(|c| exact([hex, b'.', c], Kind::Zhipu)));
-        anchors.extend((b'a'..=b'z').map(|c| Anchor { bytes: [hex, b'.', c], folded: true, kind: Kind::Zhipu }));
-    }
-    anchors.push(Anchor { bytes: *b"fie", folded: true, kind: Kind::Identified });
-    anchors.extend(crate::encoded::fingerprints().into_iter().map(|bytes| exact(bytes, Kind::Encoded)));
-    if phones {
-        for a in b'1'..=b'9' {
-            anchors.extend((b'0'..=b'9').map(|b| exact([b'+', a, b], Kind::Phone)));
+    let rank = usize::from(RANKS[slot / 64]) + (bits & (bit - 1)).count_ones() as usize;
+    &ANCHORS[usize::from(STARTS[rank])..usize::from(STARTS[rank + 1])]
+}
+
+/// What stands at `at`, exactly.
+#[inline]
+pub(crate) fn kinds(bytes: &[u8], at: usize) -> impl Iterator<Item = Kind> {
+    let here = four(bytes, at);
+    let word = u32::from_le_bytes(here);
+    let [of_four, of_three] = slots(here);
+    let exact = move |anchor: &&Anchor| word & anchor.mask == anchor.value;
+    let open = |anchor: &&Anchor| anchor.mask >> 24 == 0;
+    // Both kinds of anchors share the slots: each is taken from its own.
+    let four = chain(of_four).iter().filter(move |anchor| !open(anchor));
+    let three = chain(of_three).iter().filter(open);
+    formed(bytes, at, here[3]).into_iter().chain(four.chain(three).filter(exact).map(|anchor| anchor.kind))
+}
+
+/// Tokens that no literal begins: many digits and a colon, or many hexadecimal digits and a dot, of which the last three
+/// stand at `at`. A time of day and a version number have fewer.
+#[inline]
+fn formed(bytes: &[u8], at: usize, mark: u8) -> Option<Kind> {
+    let after = bytes.get(at + 4).copied().unwrap_or(0);
+    let digit = |at: Option<usize>| at.is_some_and(|at| is(bytes[at], DIGIT));
+    let hex = |at: Option<usize>| at.is_some_and(|at| is(bytes[at], DIGIT) || matches!(bytes[at], b'a'..=b'f'));
+    match mark {
+        b':' => {
+            let digits = [Some(at), Some(at + 1), Some(at + 2), at.checked_sub(2), at.checked_sub(5)];
+            (is(after, ALNUM | JOIN) && digits.into_iter().all(digit)).then_some(Kind::Telegram)
         }
-    }
-    anchors
-}
-
-/// The three bytes of a prefix seen least in ordinary text: those that end at its last `_`, `-` or `.`, else the three
-/// with most upper-case letters, which are different.
-fn rarest(prefix: &[u8]) -> usize {
-    if let Some(mark) = prefix.iter().rposition(|c| matches!(c, b'_' | b'-' | b'.')) {
-        return mark.max(2) - 2;
-    }
-    let worth = |at: &usize| {
-        let three = &prefix[*at..*at + 3];
-        let same = three[0] == three[1] && three[1] == three[2];
-        three.iter().filter(|c| c.is_ascii_uppercase() || c.is_ascii_digit()).count() * usize::from(!same)
-    };
-    (0..=prefix.len() - 3).max_by_key(worth).unwrap_or(0)
-}
-
-/// Fingerprints that look alike share a bucket, so that the tables of each stay sparse.
-fn bucket(anchor: &Anchor) -> usize {
-    let [a, _, c] = anchor.bytes;
-    match anchor.kind {
-        Kind::Name if !anchor.bytes.iter().all(u8::is_ascii_alphabetic) => 7,
-        Kind::Name if matches!(&anchor.bytes, b"sec" | b"ses" | b"sen" | b"sid" | b"srf" | b"cre" | b"bea") => 0,
-        Kind::Identified => 0,
-        Kind::Name => 1,
-        Kind::Zhipu | Kind::Telegram => 2,
-        _ if matches!(a, b' ' | b'-') => 3,
-        _ if c == b'_' => 4,
-        _ if matches!(c, b'-' | b'.') => 5,
-        Kind::Token(..) | Kind::Jwt | Kind::Encoded if c.is_ascii_uppercase() || c.is_ascii_digit() => 6,
-        Kind::Token(..) | Kind::Jwt | Kind::Encoded => 1,
-        _ => BUCKETS - 1,
+        b'.' => {
+            let digits = [Some(at), Some(at + 1), Some(at + 2), at.checked_sub(5), at.checked_sub(29)];
+            (is(after, ALNUM) && digits.into_iter().all(hex)).then_some(Kind::Zhipu)
+        }
+        _ => None,
     }
 }
 
@@ -204,39 +158,42 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::rules::TOKENS;
 
-    fn found(prefilter: &Prefilter, text: &[u8]) -> Vec<u32> {
-        let mut out = Vec::new();
-        prefilter.find(text, 0, text.len(), &mut out);
-        out
+    fn found(bytes: &[u8]) -> Vec<usize> {
+        let mut places = [0; STRIDE];
+        let count = find(bytes, 0, bytes.len(), &mut places);
+        places[..count].iter().map(|&at| at as usize).collect()
     }
 
     #[test]
     fn every_token_prefix_is_found_wherever_it_stands() {
-        let prefilter = Prefilter::new(false);
         for (index, token) in TOKENS.iter().enumerate() {
-            for shift in 0..40 {
-                let text = format!("{}{}0123456789abcdef0123456789", ".".repeat(shift), token.prefix);
-                let hit = found(&prefilter, text.as_bytes()).iter().any(|&at| {
-                    prefilter.kinds(text.as_bytes(), at as usize).any(|kind| {
+            for shift in 0..140 {
+                let text = format!("{}{}0123456789abcdef0123456789", "/".repeat(shift), token.prefix());
+                let hit = found(text.as_bytes()).into_iter().any(|at| {
+                    kinds(text.as_bytes(), at).any(|kind| {
                         matches!(kind, Kind::Token(i, offset)
-                            if usize::from(i) == index && at as usize == shift + usize::from(offset))
+                            if usize::from(i) == index && at == shift + usize::from(offset))
                     })
                 });
-                assert!(hit, "{} at {shift}", token.prefix);
+                assert!(hit, "{} at {shift}", token.prefix());
             }
         }
     }
 
     #[test]
     fn names_are_found_in_any_case() {
-        let prefilter = Prefilter::new(false);
         for name in ["PASSWORD", "Secret", "tOkEn", "api_KEY"] {
-            let hit = found(&prefilter, name.as_bytes())
-                .iter()
-                .any(|&at| prefilter.kinds(name.as_bytes(), at as usize).any(|kind| kind == Kind::Name));
-            assert!(hit, "{name}");
+            let bytes = name.as_bytes();
+            assert!(found(bytes).into_iter().any(|at| kinds(bytes, at).any(|kind| kind == Kind::Name)), "{name}");
         }
+    }
+
+    #[test]
+    fn an_anchor_of_three_bytes_is_found_at_the_very_end() {
+        assert_eq!(found(b"a key"), [2]);
+        assert!(kinds(b"a key", 2).any(|kind| kind == Kind::Name));
     }
 
     proptest! {
@@ -245,31 +202,31 @@ mod tests {
             parts in proptest::collection::vec(prop_oneof![
                 "[ -~\n]{0,20}", Just("ghp_".to_owned()), Just("://".to_owned()), Just("password".to_owned()),
                 Just("é😀".to_owned()), Just("-----BEGIN".to_owned()), Just("12:3a.4b".to_owned()),
-            ], 0..30),
+            ], 0..60),
             from in 0usize..20,
         ) {
             let text = parts.concat();
             let bytes = text.as_bytes();
-            let prefilter = Prefilter::new(true);
             let from = from.min(bytes.len());
             let (mut fast, mut slow) = (Vec::new(), Vec::new());
-            simd::find(&prefilter.masks, bytes, from, bytes.len(), &mut fast);
-            simd::scalar(&prefilter.masks, bytes, from, bytes.len(), &mut slow);
+            simd::find(&MASKS, bytes, from, bytes.len(), &mut |at, bits: u64| {
+                fast.extend((0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| at + bit));
+            });
+            simd::scalar(&MASKS, bytes, from, bytes.len(), &mut |at, _| slow.push(at));
             prop_assert_eq!(fast, slow);
         }
 
         #[test]
         fn no_anchor_is_missed(text in "[a-zA-Z_:/.\\- 0-9=]{0,200}") {
             let bytes = text.as_bytes();
-            let prefilter = Prefilter::new(false);
-            let hits = found(&prefilter, bytes);
-            for (at, three) in bytes.windows(3).enumerate() {
-                let there = all(false).iter().any(|anchor| if anchor.folded {
-                    three.to_ascii_lowercase() == anchor.bytes
-                } else {
-                    three == anchor.bytes
-                });
-                prop_assert_eq!(there, hits.contains(&(at as u32)) && prefilter.kinds(bytes, at).next().is_some());
+            let hits = found(bytes);
+            for at in 0..bytes.len().saturating_sub(2) {
+                // These count only where a word begins.
+                let inside = |kind: &Kind| {
+                    matches!(kind, Kind::Token(_, 0) | Kind::Service(_)) && !simd::begins(bytes, at)
+                };
+                let missed = kinds(bytes, at).find(|kind| !inside(kind)).filter(|_| !hits.contains(&at));
+                prop_assert_eq!(missed, None, "{} at {}", text, at);
             }
         }
     }

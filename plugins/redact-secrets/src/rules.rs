@@ -1,5 +1,6 @@
-//! The table of rules: names that stand in masks, and the tokens that can be told by their prefix. Shapes are facts
-//! published by the services that issue the tokens; a shape that is only usual, not promised, gets a lower bound only.
+//! The rules: names that stand in masks, and the tables of tokens and services that `build.rs` makes of `rules/*.toml`.
+//! Shapes are facts published by the services that issue the tokens; a shape that is only usual, not promised, gets a
+//! lower bound only. Nothing here may need parsing or memory at run time.
 
 /// A rule: what stands in the mask, and which of two overlapping rules gives the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub(crate) struct Rule {
 }
 
 /// Rank of a rule that knows exactly what it found.
-const EXACT: u8 = 5;
+const EXACT: u8 = 10;
 /// Rank of a rule that knows the place a secret stands in.
 const PLACE: u8 = 3;
 /// Rank of a rule that goes by a name.
@@ -37,8 +38,18 @@ pub(crate) const NETRC: Rule = rule("netrc-password", PLACE - 1);
 pub(crate) const FLAG: Rule = rule("command-line", PLACE - 1);
 pub(crate) const PASSWORD: Rule = rule("password", NAMED);
 pub(crate) const ASSIGNMENT: Rule = rule("assignment", NAMED);
-pub(crate) const ENCODED: Rule = rule("encoded-secret", EXACT - 1);
+pub(crate) const ENCODED: Rule = rule("encoded-secret", PLACE + 2);
 pub(crate) const PHONE: Rule = rule("phone", NAMED - 1);
+pub(crate) const CARD: Rule = rule("payment-card", PLACE - 1);
+pub(crate) const IBAN: Rule = rule("iban", PLACE - 1);
+pub(crate) const EMAIL: Rule = rule("email", NAMED - 1);
+pub(crate) const SSN: Rule = rule("us-ssn", NAMED);
+pub(crate) const HIGH_ENTROPY: Rule = rule("high-entropy", NAMED - 1);
+
+/// A rule of the settings: whoever wrote it knows exactly what it finds.
+pub(crate) const fn extra(name: &'static str) -> Rule {
+    rule(name, EXACT + 1)
+}
 
 /// What a token's body is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +66,76 @@ pub(crate) enum Body {
     Hex,
     /// Upper-case letters and digits.
     Upper,
+    /// Lower-case letters and digits.
+    Lower,
+    /// Hexadecimal in any case.
+    AnyHex,
+    /// [`Self::Base64`] with `%`, `~`, `!`, `$`, `@`, and `:` inside.
+    Wide,
+    /// A UUID.
+    Uuid,
+    /// Digits.
+    Digit,
 }
+
+impl Body {
+    /// How many alphabets there are.
+    pub(crate) const COUNT: usize = Self::Digit as usize + 1;
+
+    /// Whether `byte` is of this alphabet.
+    #[inline]
+    pub(crate) fn has(self, byte: u8) -> bool {
+        ALPHABETS[usize::from(byte)] >> self as u32 & 1 == 1
+    }
+
+    /// As [`Self::has`], worked out: runs are long, so that a look at a table is worth it.
+    const fn spells(self, byte: u8) -> bool {
+        let alnum = byte.is_ascii_alphanumeric();
+        let word = alnum || matches!(byte, b'_' | b'-');
+        let base64 = word || matches!(byte, b'.' | b'+' | b'/' | b'=');
+        match self {
+            Self::Alnum => alnum,
+            Self::Word => word,
+            Self::Dotted => word || byte == b'.',
+            Self::Base64 => base64,
+            Self::Hex => byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'),
+            Self::Upper => byte.is_ascii_digit() || byte.is_ascii_uppercase(),
+            Self::Lower => byte.is_ascii_digit() || byte.is_ascii_lowercase(),
+            Self::AnyHex => byte.is_ascii_hexdigit(),
+            Self::Wide => base64 || matches!(byte, b'%' | b'~' | b'!' | b'$' | b'@' | b':'),
+            Self::Uuid => byte.is_ascii_hexdigit() || byte == b'-',
+            Self::Digit => byte.is_ascii_digit(),
+        }
+    }
+}
+
+/// The alphabets each byte is of, one bit for each.
+static ALPHABETS: [u16; 256] = {
+    const ALL: [Body; Body::COUNT] = [
+        Body::Alnum,
+        Body::Word,
+        Body::Dotted,
+        Body::Base64,
+        Body::Hex,
+        Body::Upper,
+        Body::Lower,
+        Body::AnyHex,
+        Body::Wide,
+        Body::Uuid,
+        Body::Digit,
+    ];
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut at = 0;
+        while at < ALL.len() {
+            table[byte] |= (ALL[at].spells(byte as u8) as u16) << (ALL[at] as u16);
+            at += 1;
+        }
+        byte += 1;
+    }
+    table
+};
 
 /// How sure the prefix alone makes us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,219 +144,128 @@ pub(crate) enum Sure {
     Yes,
     /// The prefix also begins ordinary names: the body must look random.
     Random,
-    /// Besides, a body of exactly `max` makes a left boundary unnecessary.
+    /// Besides, a body of exactly `whole` makes a left boundary unnecessary.
     Glued,
+}
+
+/// What proves a body beyond doubt. It only ever makes a mask surer, and never takes one away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// Nothing does.
+    None,
+    /// The last six characters are the checksum of those before them; see [`crate::check::crc32`].
+    Crc32,
+    /// Only `A` to `Z` and `2` to `7`; the secret that goes with it may stand on the same line.
+    Base32,
+}
+
+/// What the tokens of one kind look like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// What follows the prefix.
+    pub(crate) body: Body,
+    /// Fewest bytes of the body.
+    pub(crate) min: u16,
+    /// Most bytes of the body; a body that may be no longer ends at a boundary.
+    pub(crate) max: u16,
+    /// The body's usual length if the issuer fixes it, for tokens wrapped over lines; else 0.
+    pub(crate) whole: u16,
+    /// How sure the prefix makes us.
+    pub(crate) sure: Sure,
+    /// Whether only the body is masked (the prefix is a public address).
+    pub(crate) body_only: bool,
+    /// What proves it.
+    pub(crate) check: Check,
+    /// What stands before the prefix as a part of the token.
+    pub(crate) before: Body,
+    /// Fewest bytes of it.
+    pub(crate) before_min: u8,
+    /// Most bytes of it; 0 if nothing does.
+    pub(crate) before_max: u8,
+    /// How many longer prefixes go on from this one; their rules are more exact.
+    pub(crate) order: u8,
+}
+
+/// A piece of [`POOL`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Text {
+    at: u16,
+    size: u8,
+}
+
+impl Text {
+    /// The text.
+    #[inline(never)]
+    pub(crate) fn get(self) -> &'static str {
+        let at = usize::from(self.at);
+        POOL.get(at..at + usize::from(self.size)).unwrap_or_default()
+    }
 }
 
 /// A token that is told by its prefix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
+    prefix: Text,
+    label: u16,
+    shape: u8,
+}
+
+impl Token {
     /// The literal prefix.
-    pub(crate) prefix: &'static str,
-    /// What follows.
-    pub(crate) body: Body,
-    /// Fewest bytes of the body.
-    pub(crate) min: usize,
-    /// Most bytes of the body; equal to `min` where the length is fixed.
-    pub(crate) max: usize,
-    /// The body's usual length if the issuer fixes it, for tokens wrapped over lines; else 0.
-    pub(crate) whole: usize,
-    /// How sure the prefix makes us.
-    pub(crate) sure: Sure,
-    /// Whether only the body is masked (the prefix is a public address).
-    pub(crate) body_only: bool,
+    pub(crate) fn prefix(&self) -> &'static str {
+        self.prefix.get()
+    }
+
+    /// What it looks like.
+    pub(crate) fn shape(&self) -> &'static Shape {
+        &SHAPES[usize::from(self.shape)]
+    }
+
     /// The rule.
-    pub(crate) rule: Rule,
+    pub(crate) fn rule(&self) -> Rule {
+        rule(LABELS[usize::from(self.label)].get(), EXACT - self.shape().order)
+    }
+}
+
+/// One form of the keys of a service that is told by its name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Service {
+    word: Text,
+    label: u16,
+    /// What a key is made of.
+    pub(crate) body: Body,
+    /// How long it is.
+    pub(crate) size: u16,
+}
+
+impl Service {
+    /// The service's name: lower-case letters and digits.
+    pub(crate) fn word(&self) -> &'static str {
+        self.word.get()
+    }
+
+    /// The rule.
+    pub(crate) fn rule(&self) -> Rule {
+        rule(LABELS[usize::from(self.label)].get(), PLACE + 1)
+    }
 }
 
 /// Longest token body: longer is data, not a token.
 pub(crate) const MAX_BODY: usize = 4096;
 
-const fn token(prefix: &'static str, body: Body, min: usize, sure: Sure, name: &'static str) -> Token {
-    Token { prefix, body, min, max: MAX_BODY, whole: 0, sure, body_only: false, rule: rule(name, EXACT) }
-}
-
-const fn fixed(prefix: &'static str, body: Body, size: usize, name: &'static str) -> Token {
-    Token {
-        prefix,
-        body,
-        min: size,
-        max: size,
-        whole: size,
-        sure: Sure::Yes,
-        body_only: false,
-        rule: rule(name, EXACT),
-    }
-}
-
-const fn whole(prefix: &'static str, min: usize, size: usize, name: &'static str) -> Token {
-    Token {
-        prefix,
-        body: Body::Alnum,
-        min,
-        max: MAX_BODY,
-        whole: size,
-        sure: Sure::Glued,
-        body_only: false,
-        rule: rule(name, EXACT),
-    }
-}
-
-const fn address(prefix: &'static str, min: usize, name: &'static str) -> Token {
-    Token { body_only: true, ..token(prefix, Body::Base64, min, Sure::Yes, name) }
-}
-
-use Body::{Alnum, Base64, Dotted, Hex, Upper, Word};
-use Sure::{Random, Yes};
-
-/// Every token prefix.
-pub(crate) static TOKENS: &[Token] = &[
-    // GitHub: 30 random and 6 checksum characters after the prefix.
-    whole("ghp_", 10, 36, "github-pat"),
-    whole("gho_", 10, 36, "github-token"),
-    whole("ghu_", 10, 36, "github-token"),
-    whole("ghs_", 10, 36, "github-token"),
-    whole("ghr_", 10, 36, "github-token"),
-    Token { whole: 82, ..token("github_pat_", Word, 10, Yes, "github-pat") },
-    // GitLab, with its routable (dotted) successors.
-    token("glpat-", Dotted, 10, Yes, "gitlab-token"),
-    token("gloas-", Dotted, 10, Yes, "gitlab-token"),
-    token("gldt-", Dotted, 10, Yes, "gitlab-token"),
-    token("glrt-", Dotted, 10, Yes, "gitlab-token"),
-    token("glrtr-", Dotted, 10, Yes, "gitlab-token"),
-    token("glcbt-", Dotted, 10, Yes, "gitlab-token"),
-    token("glptt-", Dotted, 10, Yes, "gitlab-token"),
-    token("glft-", Dotted, 10, Yes, "gitlab-token"),
-    token("glimt-", Dotted, 10, Yes, "gitlab-token"),
-    token("glagent-", Dotted, 10, Yes, "gitlab-token"),
-    token("glsoat-", Dotted, 10, Yes, "gitlab-token"),
-    token("glffct-", Dotted, 10, Yes, "gitlab-token"),
-    token("glwt-", Dotted, 10, Yes, "gitlab-token"),
-    token("GR1348941", Word, 10, Yes, "gitlab-token"),
-    // Slack.
-    token("xoxb-", Word, 10, Yes, "slack-token"),
-    token("xoxa-", Word, 10, Yes, "slack-token"),
-    token("xoxp-", Word, 10, Yes, "slack-token"),
-    token("xoxr-", Word, 10, Yes, "slack-token"),
-    token("xoxs-", Word, 10, Yes, "slack-token"),
-    token("xoxe-", Word, 10, Yes, "slack-token"),
-    token("xoxe.xox", Word, 10, Yes, "slack-token"),
-    token("xoxc-", Word, 10, Yes, "slack-token"),
-    token("xoxd-", Base64, 10, Yes, "slack-token"),
-    token("xapp-", Word, 10, Yes, "slack-token"),
-    address("hooks.slack.com/services/", 20, "slack-webhook"),
-    address("/api/webhooks/", 40, "discord-webhook"),
-    // Model services.
-    token("sk-ant-", Word, 10, Yes, "anthropic-key"),
-    token("sk-proj-", Word, 10, Yes, "openai-key"),
-    token("sk-svcacct-", Word, 10, Yes, "openai-key"),
-    token("sk-admin-", Word, 10, Yes, "openai-key"),
-    token("sk-or-", Word, 10, Random, "openrouter-key"),
-    token("sk-lf-", Word, 8, Random, "langfuse-key"),
-    token("pk-lf-", Word, 8, Random, "langfuse-key"),
-    Token { rule: rule("openai-key", EXACT - 1), ..token("sk-", Dotted, 10, Random, "openai-key") },
-    token("sk_", Alnum, 10, Random, "elevenlabs-key"),
-    token("gsk_", Alnum, 10, Random, "groq-key"),
-    token("xai-", Word, 30, Random, "xai-key"),
-    token("pplx-", Alnum, 10, Random, "perplexity-key"),
-    token("hf_", Alnum, 10, Random, "huggingface-token"),
-    token("api_org_", Alnum, 20, Random, "huggingface-token"),
-    token("r8_", Alnum, 10, Random, "replicate-token"),
-    token("nvapi-", Word, 20, Yes, "nvidia-key"),
-    token("fal_", Word, 10, Random, "fal-key"),
-    token("fc-", Alnum, 10, Random, "firecrawl-key"),
-    token("tvly-", Word, 10, Random, "tavily-key"),
-    token("exa_", Word, 10, Random, "exa-key"),
-    token("mem0_", Word, 10, Random, "mem0-key"),
-    token("retaindb_", Word, 10, Random, "retaindb-key"),
-    token("hsk-", Word, 10, Random, "hsk-key"),
-    token("brv_", Word, 10, Random, "brv-key"),
-    token("bb_live_", Word, 10, Yes, "browserbase-key"),
-    token("fw-", Alnum, 30, Random, "fireworks-key"),
-    token("fw_", Alnum, 20, Random, "fireworks-key"),
-    token("fpk_", Alnum, 30, Random, "fireworks-key"),
-    token("gAAAA", Base64, 20, Random, "fernet-token"),
-    token("am_org_", Alnum, 20, Random, "agentmail-key"),
-    token("am_", Alnum, 20, Random, "agentmail-key"),
-    // Clouds.
-    fixed("AKIA", Upper, 16, "aws-access-key"),
-    fixed("ASIA", Upper, 16, "aws-access-key"),
-    fixed("ABIA", Upper, 16, "aws-access-key"),
-    fixed("ACCA", Upper, 16, "aws-access-key"),
-    token("ABSK", Base64, 80, Random, "aws-bedrock-key"),
-    token("AIza", Word, 30, Yes, "google-key"),
-    token("ya29.", Dotted, 20, Yes, "google-token"),
-    token("GOCSPX-", Word, 20, Yes, "google-secret"),
-    token("dop_v1_", Alnum, 10, Yes, "digitalocean-token"),
-    token("doo_v1_", Alnum, 10, Yes, "digitalocean-token"),
-    token("dor_v1_", Alnum, 10, Yes, "digitalocean-token"),
-    token("LTAI", Alnum, 16, Random, "alibaba-key"),
-    token("hvs.", Word, 20, Yes, "vault-token"),
-    token("hvb.", Word, 20, Yes, "vault-token"),
-    token("hvr.", Word, 20, Yes, "vault-token"),
-    token(".atlasv1.", Word, 40, Yes, "terraform-token"),
-    token("dapi", Hex, 32, Random, "databricks-token"),
-    token("pul-", Hex, 40, Yes, "pulumi-token"),
-    token("tskey-", Word, 16, Yes, "tailscale-key"),
-    token("fm1_", Base64, 20, Random, "fly-token"),
-    token("fm2_", Base64, 20, Random, "fly-token"),
-    token("sbp_", Alnum, 30, Random, "supabase-token"),
-    token("sb_secret_", Word, 16, Yes, "supabase-token"),
-    token("dp.pt.", Alnum, 30, Yes, "doppler-token"),
-    token("dp.st.", Dotted, 30, Yes, "doppler-token"),
-    token("ops_eyJ", Base64, 40, Yes, "onepassword-token"),
-    token("AGE-SECRET-KEY-1", Upper, 40, Yes, "age-key"),
-    // Money and shops.
-    token("sk_live_", Alnum, 10, Yes, "stripe-key"),
-    token("sk_test_", Alnum, 10, Yes, "stripe-key"),
-    token("rk_live_", Alnum, 10, Yes, "stripe-key"),
-    token("rk_test_", Alnum, 10, Yes, "stripe-key"),
-    token("whsec_", Base64, 20, Yes, "stripe-key"),
-    token("sq0atp-", Word, 20, Yes, "square-token"),
-    token("sq0csp-", Word, 20, Yes, "square-token"),
-    token("shpat_", Alnum, 20, Yes, "shopify-token"),
-    token("shpca_", Alnum, 20, Yes, "shopify-token"),
-    token("shppa_", Alnum, 20, Yes, "shopify-token"),
-    token("shpss_", Alnum, 20, Yes, "shopify-token"),
-    // Packages, mail, tools.
-    whole("npm_", 10, 36, "npm-token"),
-    token("pypi-", Word, 10, Random, "pypi-token"),
-    token("rubygems_", Hex, 40, Yes, "rubygems-key"),
-    fixed("oy2", Alnum, 43, "nuget-key"),
-    token("dckr_pat_", Word, 16, Yes, "docker-token"),
-    token("dckr_oat_", Word, 16, Yes, "docker-token"),
-    token("AKCp", Alnum, 40, Random, "artifactory-key"),
-    token("cmVmdGtu", Alnum, 40, Random, "artifactory-key"),
-    Token { body: Dotted, ..token("SG.", Dotted, 20, Random, "sendgrid-key") },
-    token("xkeysib-", Word, 20, Yes, "brevo-key"),
-    fixed("key-", Hex, 32, "mailgun-key"),
-    token("ntn_", Alnum, 20, Random, "notion-token"),
-    token("secret_", Alnum, 40, Random, "notion-token"),
-    token("lin_api_", Alnum, 20, Yes, "linear-key"),
-    token("figd_", Word, 20, Yes, "figma-token"),
-    token("PMAK-", Word, 20, Yes, "postman-key"),
-    token("NRAK-", Upper, 20, Yes, "newrelic-key"),
-    token("glsa_", Word, 20, Yes, "grafana-token"),
-    token("glc_", Base64, 20, Random, "grafana-token"),
-    token("sntrys_", Base64, 20, Yes, "sentry-token"),
-    token("sntryu_", Alnum, 20, Yes, "sentry-token"),
-    token("ATATT3", Base64, 40, Yes, "atlassian-token"),
-    token("ATCTT3", Base64, 40, Yes, "atlassian-token"),
-    token("ATBB", Alnum, 24, Random, "atlassian-token"),
-    token("CFPAT-", Word, 20, Yes, "contentful-token"),
-    token("syt_", Word, 10, Random, "matrix-token"),
-];
+include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
 /// Rules that are not in [`TOKENS`].
 #[rustfmt::skip]
 pub(crate) static OTHERS: &[Rule] = &[
     PRIVATE_KEY, JWT, TELEGRAM, ZHIPU, AWS_SECRET, URL_PASSWORD, URL_TOKEN, URL_PARAM, AUTH_HEADER, COOKIE, K8S,
-    TERRAFORM, NETRC, FLAG, PASSWORD, ASSIGNMENT, ENCODED, PHONE,
+    TERRAFORM, NETRC, FLAG, PASSWORD, ASSIGNMENT, ENCODED, PHONE, CARD, IBAN,
+    EMAIL, SSN, HIGH_ENTROPY,
 ];
 
 /// Whether a rule has this name.
 pub(crate) fn exists(name: &str) -> bool {
-    TOKENS.iter().map(|token| token.rule).chain(OTHERS.iter().copied()).any(|rule| rule.name == name)
+    LABELS.iter().any(|label| label.get() == name) || OTHERS.iter().any(|rule| rule.name == name)
 }
 
 #[cfg(test)]
@@ -284,11 +273,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_lower_case_words_joined_by_hyphens() {
+    fn the_tables_hold_more_than_three_hundred_rules_and_fit_their_indices() {
+        assert!(TOKENS.len() >= 300 && SERVICES.len() >= 100, "{} {}", TOKENS.len(), SERVICES.len());
+        assert!(LABELS.iter().map(|label| label.get()).is_sorted() && LABELS.len() >= 200, "{}", LABELS.len());
         for token in TOKENS {
-            let name = token.rule.name;
-            assert!(name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-'), "{name}");
-            assert!(token.min <= token.max && token.prefix.len() >= 2, "{}", token.prefix);
+            let shape = token.shape();
+            assert!(shape.min <= shape.max && usize::from(shape.max) <= MAX_BODY, "{}", token.prefix());
+            assert!(shape.order <= EXACT - PLACE - 3, "{} would be less exact than a name", token.prefix());
         }
+    }
+
+    #[test]
+    fn a_longer_prefix_names_the_mask() {
+        let rank = |prefix: &str| TOKENS.iter().find(|token| token.prefix() == prefix).unwrap().rule().rank;
+        assert!(rank("sk-") < rank("sk-ant-"));
+        assert!(rank("sk-ant-") < rank("sk-ant-admin01-"));
+        assert!(rank("sk_") < rank("sk_live_"));
     }
 }

@@ -6,12 +6,15 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use crate::prefilter::{Kind, Prefilter};
-use crate::rules::Rule;
-use crate::text::Text;
-
-/// Bytes looked through for anchors at once; their positions fit the first-level cache.
-const STRIDE: usize = 16 * 1024;
+use crate::digits;
+use crate::money;
+use crate::order;
+use crate::personal;
+use crate::prefilter::{self, Kind, STRIDE};
+use crate::rules::{Body, Rule};
+use crate::settings::{Mode, Policy};
+use crate::strict;
+use crate::text::{DIGIT, Text, is};
 
 /// A place to mask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub(crate) struct Scan<'a> {
     pub(crate) text: Text<'a>,
     /// Whether text before the window was dropped.
     pub(crate) front_cut: bool,
+    /// Whether a weak name is as good as a strong one.
+    pub(crate) strict: bool,
     spans: Vec<Found>,
     /// Text from here on may become part of a mask.
     hold: usize,
@@ -40,7 +45,7 @@ pub(crate) struct Scan<'a> {
     /// The last run of a bare value, by kind: where it was entered and where it ends.
     pub(crate) runs: [(usize, usize); 2],
     /// The last run of token characters, by kind: where it was entered and where it ends.
-    pub(crate) bodies: [(usize, usize); 6],
+    pub(crate) bodies: [(usize, usize); Body::COUNT],
     /// The last private key block that has a beginning.
     pub(crate) pem_end: usize,
     /// A stretch without a newline.
@@ -49,6 +54,8 @@ pub(crate) struct Scan<'a> {
     pub(crate) names: crate::name::Memory,
     /// The commands of the line in hand.
     pub(crate) commands: crate::command::Commands,
+    /// How far the text was searched for `login`, and where the last one stands.
+    pub(crate) logins: (usize, Option<usize>),
     /// Before the last line that says `kind: Secret`.
     pub(crate) kind_at: Option<usize>,
     /// The last run of base64 with an encoded beginning: where it begins, how far it was read, where its mask ends.
@@ -61,18 +68,20 @@ impl<'a> Scan<'a> {
         Self {
             text: Text::new(text.as_bytes(), last),
             front_cut,
+            strict: false,
             spans: Vec::new(),
             hold: usize::MAX,
             need: usize::MAX,
             open: Cell::new(usize::MAX),
             name_end: 0,
             runs: [(usize::MAX, 0); 2],
-            bodies: [(usize::MAX, 0); 6],
+            bodies: [(usize::MAX, 0); Body::COUNT],
             flat: (0, 0),
             names: crate::name::Memory::default(),
             pem_end: 0,
             commands: crate::command::Commands::default(),
             kind_at: None,
+            logins: (0, None),
             encoded: (0, 0, 0),
         }
     }
@@ -107,60 +116,126 @@ impl<'a> Scan<'a> {
     }
 
     /// Looks through the whole window.
-    pub(crate) fn all(&mut self, prefilter: &Prefilter) {
+    pub(crate) fn all(&mut self, policy: &Policy) {
+        self.strict = policy.mode == Mode::Strict;
         let bytes = self.text.bytes();
-        let mut places = Vec::with_capacity(256);
+        let mut places = [0; STRIDE];
         let mut from = 0;
         while from < bytes.len() {
             let to = bytes.len().min(from + STRIDE);
-            places.clear();
-            prefilter.find(bytes, from, to, &mut places);
-            for &place in &places {
-                for kind in prefilter.kinds(bytes, place as usize) {
-                    self.anchor(place as usize, kind);
+            let count = prefilter::find(bytes, from, to, &mut places);
+            for &place in &places[..count] {
+                let at = place as usize;
+                for kind in prefilter::kinds(bytes, at) {
+                    self.anchor(at, kind);
                 }
             }
+            if policy.money {
+                self.money(from, to);
+            }
+            if policy.more() {
+                self.more(policy, from, to);
+            }
             from = to;
+        }
+        if policy.money && !self.text.last() {
+            self.money_tail();
+        }
+    }
+
+    /// Numbers of cards and accounts in `from..to`.
+    fn money(&mut self, from: usize, to: usize) {
+        digits::find(self.text.bytes(), from, to, |at, card| {
+            if card {
+                self.judge(|scan| money::card(scan, at - digits::CARD));
+            } else {
+                self.judge(|scan| money::account(scan, at - digits::ACCOUNT));
+            }
+        });
+    }
+
+    /// Holds back what may yet become the number of a card or an account, and is too short to have been looked at.
+    fn money_tail(&mut self) {
+        let bytes = self.text.bytes();
+        for (at, &byte) in bytes.iter().enumerate().skip(bytes.len().saturating_sub(digits::CARD)) {
+            if is(byte, DIGIT) {
+                self.judge(|scan| money::card(scan, at));
+            } else if byte.is_ascii_uppercase() {
+                self.judge(|scan| money::account(scan, at));
+            }
+        }
+    }
+
+    /// What is looked for only where the settings ask for it.
+    #[inline(never)]
+    fn more(&mut self, policy: &Policy, from: usize, to: usize) {
+        let bytes = self.text.bytes();
+        let digit = |at: usize| bytes.get(at).is_none_or(|&byte| is(byte, DIGIT));
+        for at in from..to {
+            let byte = bytes[at];
+            if !policy.looked[usize::from(byte)] {
+                continue;
+            }
+            match byte {
+                b'+' if policy.phone => self.judge(|scan| crate::token::phone(scan, at)),
+                b'@' if policy.email => self.judge(|scan| personal::email(scan, at)),
+                b'0'..=b'9' if policy.ssn && digit(at + 1) && digit(at + 2) && !is(self.text.before(at), DIGIT) => {
+                    self.judge(|scan| personal::security_number(scan, at));
+                }
+                _ => {}
+            }
+            if policy.extra.may_begin(byte) && policy.extra.may_go_on(bytes.get(at + 1)) {
+                self.judge(|scan| policy.extra.look(scan, at));
+            }
+        }
+        if policy.entropy {
+            strict::words(bytes, from, to, |at| self.judge(|scan| strict::word(scan, at)));
+        }
+        if policy.email && to == bytes.len() && !self.text.last() {
+            let local = bytes.iter().rev().take(personal::MAX_LOCAL).take_while(|&&c| personal::local(c)).count();
+            self.hold(bytes.len() - local);
         }
     }
 
     fn anchor(&mut self, at: usize, kind: Kind) {
+        self.judge(|scan| match kind {
+            Kind::Token(index, offset) => crate::token::prefixed(scan, at, index, offset),
+            Kind::Name => crate::assignment::name(scan, at),
+            Kind::Service(index) => crate::service::name(scan, at, index),
+            Kind::Url => crate::url::userinfo(scan, at),
+            Kind::PemBegin => crate::pem::begin(scan, at),
+            Kind::PemEnd => crate::pem::end(scan, at),
+            Kind::Putty => crate::pem::putty(scan, at),
+            Kind::Jwt => crate::token::jwt(scan, at),
+            Kind::Telegram => crate::token::telegram(scan, at + 2),
+            Kind::Zhipu => crate::token::zhipu(scan, at + 2),
+            Kind::Data => crate::kubernetes::data(scan, at + 1),
+            Kind::Param => crate::url::param(scan, at + 1),
+            Kind::Option => crate::command::option(scan, at),
+            Kind::Encoded => crate::encoded::run(scan, at),
+            Kind::Identified => crate::loose::identified(scan, at),
+        });
+    }
+
+    /// Looks at one place; what is open and not decided there is held.
+    fn judge(&mut self, look: impl FnOnce(&mut Self)) {
         self.text.forget();
         self.open.set(usize::MAX);
-        match kind {
-            Kind::Token(index, offset) => crate::token::prefixed(self, at, index, offset),
-            Kind::Name => crate::assignment::name(self, at),
-            Kind::Url => crate::url::userinfo(self, at),
-            Kind::PemBegin => crate::pem::begin(self, at),
-            Kind::PemEnd => crate::pem::end(self, at),
-            Kind::Putty => crate::pem::putty(self, at),
-            Kind::Jwt => crate::token::jwt(self, at),
-            Kind::Telegram => crate::token::telegram(self, at),
-            Kind::Zhipu => crate::token::zhipu(self, at),
-            Kind::Data => crate::kubernetes::data(self, at),
-            Kind::Param => crate::url::param(self, at),
-            Kind::Option => crate::command::option(self, at),
-            Kind::Encoded => crate::encoded::run(self, at),
-            Kind::Identified => crate::loose::identified(self, at),
-            Kind::Phone => crate::token::phone(self, at),
-        }
+        look(self);
         if self.text.undecided() {
             self.hold = self.hold.min(self.open.get());
         }
     }
 
     /// The united spans that `on` lets through, in order, and where showing must stop and seeing go on.
-    pub(crate) fn finish(mut self, on: impl Fn(Rule) -> bool) -> Outcome {
+    pub(crate) fn finish(mut self, on: impl Fn(&Found) -> bool) -> Outcome {
         let len = self.text.len();
         if !self.text.last() {
             crate::window::tail(&mut self);
         }
         let mut spans: Vec<Found> = Vec::with_capacity(self.spans.len());
-        self.spans.retain(|found| on(found.rule));
-        // Wider and more exact ones first, so that the order in which anchors stood does not matter.
-        self.spans.sort_unstable_by_key(|found| {
-            (found.range.start, usize::MAX - found.range.end, u8::MAX - found.rule.rank, found.rule.name)
-        });
+        self.spans.retain(on);
+        order::sort(&mut self.spans);
         for found in self.spans.drain(..) {
             match spans.last_mut() {
                 Some(last) if found.range.start < last.range.end => {

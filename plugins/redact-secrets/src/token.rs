@@ -1,8 +1,9 @@
 //! Tokens that are told by their own shape: a known prefix, a JWT, a Telegram or Zhipu key. A token that a terminal
 //! wrapped over several lines is put together again. It must never take part of a longer word for a token.
 
+use crate::check;
 use crate::gate;
-use crate::rules::{self, Body, MAX_BODY, Sure, TOKENS, Token};
+use crate::rules::{self, Body, Check, MAX_BODY, Shape, Sure, TOKENS};
 use crate::scan::Scan;
 use crate::text::{ALNUM, B64, DIGIT, DOT, HEX, JOIN, WORD, is};
 
@@ -10,6 +11,8 @@ use crate::text::{ALNUM, B64, DIGIT, DOT, HEX, JOIN, WORD, is};
 const MAX_JWT: usize = 8 * 1024;
 /// A line shorter than this was not wrapped by a terminal.
 const WRAP_MIN: usize = 40;
+/// A body whose length varies by no more than this is followed by its length.
+const NARROW: usize = 8;
 /// Most lines one token is followed over.
 const WRAP_LINES: usize = 64;
 /// A run of base64 this long to the left means data, in which any three letters turn up by chance.
@@ -23,29 +26,18 @@ const ZHIPU: (usize, usize) = (32, 16);
 /// E.164: digits of a telephone number.
 const PHONE: (usize, usize) = (7, 15);
 
-fn in_body(body: Body, byte: u8) -> bool {
-    match body {
-        Body::Alnum => is(byte, ALNUM),
-        Body::Word => is(byte, WORD),
-        Body::Dotted => is(byte, WORD | DOT),
-        Body::Base64 => is(byte, WORD | DOT | B64),
-        Body::Hex => byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'),
-        Body::Upper => byte.is_ascii_digit() || byte.is_ascii_uppercase(),
-    }
-}
-
 fn body_end(scan: &mut Scan<'_>, from: usize, body: Body, max: usize) -> usize {
     let (entered, known) = scan.bodies[body as usize];
-    if entered <= from && from < known {
-        // The run was read before, from further left.
-        if known + 1 >= scan.text.len() {
-            scan.text.touch();
-        }
-        return known.min(from + max);
+    let (mut entered, mut end) = (entered, known);
+    if !(entered <= from && from < known) {
+        (entered, end) = (from, from);
     }
-    let end = run_end(scan, from, body, max.max(SHORT_RUN));
-    if end < from + max.max(SHORT_RUN) {
-        scan.bodies[body as usize] = (from, end);
+    // What was read before, from further left, is not read again; it may go on behind what was read.
+    if end < from + max {
+        end = run_end(scan, end, body, max.max(SHORT_RUN));
+        scan.bodies[body as usize] = (entered, end);
+    } else if end + 1 >= scan.text.len() {
+        scan.text.touch();
     }
     end.min(from + max)
 }
@@ -55,8 +47,8 @@ fn run_end(scan: &Scan<'_>, from: usize, body: Body, max: usize) -> usize {
     let mut at = from;
     while at < from + max {
         let byte = scan.text.at(at);
-        // A dot joins two parts; a second one, or one at the end, is punctuation.
-        if !in_body(body, byte) || byte == b'.' && !is(scan.text.at(at + 1), WORD) {
+        // A dot or a colon joins two parts; a second one, or one at the end, is punctuation.
+        if !body.has(byte) || matches!(byte, b'.' | b':') && !is(scan.text.at(at + 1), WORD) {
             break;
         }
         at += 1;
@@ -91,41 +83,85 @@ fn in_blob(scan: &Scan<'_>, start: usize) -> bool {
 pub(crate) fn prefixed(scan: &mut Scan<'_>, at: usize, index: u16, offset: u8) {
     let token = &TOKENS[usize::from(index)];
     let Some(start) = at.checked_sub(usize::from(offset)) else { return };
-    if !scan.text.bytes()[start..at].starts_with(&token.prefix.as_bytes()[..usize::from(offset)]) {
+    let prefix = token.prefix().as_bytes();
+    if !scan.text.bytes()[start..at].starts_with(&prefix[..usize::from(offset)]) {
         return;
     }
-    scan.open(start);
-    if !scan.text.starts(start, token.prefix.as_bytes()) {
+    // What is there decides at once unless the text ends in it.
+    if scan.text.bytes().get(start..start + prefix.len()).is_some_and(|there| there != prefix) {
         return;
     }
-    let body = start + token.prefix.len();
-    let glued = !begins(scan, start) && !token.prefix.starts_with(['.', '/']);
-    if glued && token.sure != Sure::Glued {
+    let shape = token.shape();
+    let Some(front) = front(scan, start, shape) else { return };
+    scan.open(if shape.body_only { start } else { front });
+    if !scan.text.starts(start, prefix) {
         return;
     }
-    let mut end = body_end(scan, body, token.body, if glued { token.whole + 1 } else { token.max });
-    let wrapped = wrapped(scan, start, body, end, token);
-    if let Some(joined) = wrapped {
+    let body = start + prefix.len();
+    let glued = shape.before_max == 0 && is(prefix[0], WORD) && !begins(scan, start);
+    if glued && shape.sure != Sure::Glued && shape.check != Check::Base32 {
+        return;
+    }
+    let (min, max, whole) = (usize::from(shape.min), usize::from(shape.max), usize::from(shape.whole));
+    let mut end = body_end(scan, body, shape.body, if glued && whole > 0 { whole + 1 } else { max });
+    let mut lines = Vec::new();
+    if let Some(joined) = wrapped(scan, start, body, end, shape) {
         end = joined;
+        lines = scan.text.slice(body, end).iter().copied().filter(|&c| c != b'\n').collect();
     }
-    let value = scan.text.slice(body, end);
-    let size = end - body - value.iter().filter(|&&c| c == b'\n').count();
-    if size < token.min || glued && !(token.sure == Sure::Glued && size == token.whole && bounded(scan, end)) {
+    let mut value = if lines.is_empty() { scan.text.slice(body, end) } else { &lines };
+    let size = value.len();
+    if glued {
+        let fits = match shape.check {
+            // A checksum that fits is no accident, whatever stands around the token.
+            Check::Crc32 if value.len() > whole && check::crc32(&value[..whole]) => {
+                end = body + whole;
+                value = &value[..whole];
+                true
+            }
+            Check::Base32 => end - body == max && check::base32(value) && scan.text.before(start).is_ascii_lowercase(),
+            _ => size == whole,
+        };
+        if !fits || shape.check != Check::Crc32 && !bounded(scan, end) || size < whole {
+            return;
+        }
+        if size == whole && !bounded(scan, end) && !check::crc32(value) {
+            return;
+        }
+    }
+    if size < min || max < MAX_BODY && !bounded(scan, end) || in_blob(scan, start) {
         return;
     }
-    if token.min == token.max && !bounded(scan, end) || in_blob(scan, start) {
+    if min > 0 && dull(value, shape) || shape.body == Body::Uuid && !gate::uuid(value) {
         return;
     }
-    if dull(value, token) {
-        return;
-    }
-    let from = if token.body_only { body } else { start };
-    // The name before `.atlasv1.` is half of the key.
-    let from = if token.prefix.starts_with(".atlas") { back(scan, from, ALNUM, 20) } else { from };
-    scan.mask(from, end, token.rule);
-    if token.rule.name == "aws-access-key" {
+    scan.mask(if shape.body_only { body } else { front }, end, token.rule());
+    if shape.check == Check::Base32 {
         neighbour(scan, end);
     }
+}
+
+/// Where a token begins whose prefix stands at `start`: before it, if a part of the token does.
+#[inline(never)]
+fn front(scan: &Scan<'_>, start: usize, shape: &Shape) -> Option<usize> {
+    let most = usize::from(shape.before_max);
+    if most == 0 {
+        return Some(start);
+    }
+    let mut at = start;
+    while start - at <= most && shape.before.has(scan.text.before(at)) {
+        at -= 1;
+    }
+    // The letter of `\n` in an escaped text is no part of what follows it.
+    if at < start && scan.text.before(at) == b'\\' && matches!(scan.text.at(at), b'n' | b'r' | b't') {
+        at += 1;
+    }
+    // A part without a lower bound is masked as far as it goes; any other is nothing else than this.
+    let have = start - at;
+    if shape.before_min == 0 {
+        return Some(start - have.min(most));
+    }
+    ((usize::from(shape.before_min)..=most).contains(&have) && (shape.body_only || begins(scan, at))).then_some(at)
 }
 
 fn back(scan: &Scan<'_>, from: usize, class: u8, max: usize) -> usize {
@@ -140,64 +176,97 @@ fn bounded(scan: &Scan<'_>, end: usize) -> bool {
     !is(scan.text.at(end), ALNUM)
 }
 
+/// As many, in a body that always has this length, need only a digit among them.
+const FIXED: usize = 16;
 /// Letters and digits without a break, this many, are a body behind any prefix, however little they look like chance.
 const SOLID: usize = 20;
 
+/// From this length on a body with dots must have one.
+const PARTED: u16 = 50;
+
 /// Whether a body is a stand-in, a name or a sentence joined by hyphens.
 #[inline(never)]
-fn dull(value: &[u8], token: &Token) -> bool {
+fn dull(value: &[u8], shape: &Shape) -> bool {
     if gate::placeholder(value) {
         return true;
     }
     let digits = value.iter().any(|&c| is(c, DIGIT));
     let upper = value.iter().any(u8::is_ascii_uppercase);
     let lower = value.iter().any(u8::is_ascii_lowercase);
-    match token.sure {
+    // Tokens so long with dots among their characters have parts; base64 of something else has none.
+    if shape.body == Body::Dotted && shape.min >= PARTED && !value.contains(&b'.') {
+        return true;
+    }
+    match shape.sure {
         // Words joined by hyphens, or a run of one kind of letter, is no body of these.
         Sure::Yes => !(digits || upper && lower || value.iter().all(|&c| is(c, ALNUM))),
         // A body of exactly the promised length is one, whatever it is made of.
-        Sure::Glued => !(digits || upper && lower || value.len() == token.whole),
+        Sure::Glued => !(digits || upper && lower || value.len() == usize::from(shape.whole)),
         Sure::Random => {
-            let least = token.min.clamp(8, 12);
-            let solid = value.len() >= SOLID && digits && value.iter().all(|&c| is(c, ALNUM));
-            !(solid || gate::random(value, least) || gate::hex(value) && value.len() >= 24 && digits)
+            let least = usize::from(shape.min).clamp(8, 12);
+            let plain = |part: &[u8]| part.iter().all(|&c| is(c, ALNUM));
+            let solid = |part: &[u8]| part.len() >= SOLID && part.iter().any(|&c| is(c, DIGIT));
+            // A body of letters alone is told by its length.
+            let whole = value.len() == usize::from(shape.whole) && plain(value);
+            let fixed = shape.min == shape.max && value.len() >= FIXED && digits && plain(value);
+            !(whole
+                || fixed
+                || value.split(|&c| !is(c, ALNUM)).any(solid)
+                || gate::random(value, least)
+                || gate::uuid(value)
+                || gate::hex(value) && value.len() >= 24 && digits)
         }
     }
 }
 
 /// Where a token ends that a terminal wrapped: the line ends right after what is there of it, and the next line goes
 /// on with it. `None` if it was not wrapped.
-fn wrapped(scan: &mut Scan<'_>, start: usize, body: usize, end: usize, token: &Token) -> Option<usize> {
-    if scan.text.at(end) != b'\n'
-        || end == body && token.whole == 0
-        || token.min == token.max && end - body == token.min
-    {
+fn wrapped(scan: &mut Scan<'_>, start: usize, body: usize, end: usize, shape: &Shape) -> Option<usize> {
+    if scan.text.at(end) != b'\n' || end == body && shape.whole == 0 || usize::from(shape.max) == end - body {
         return None;
     }
-    let class = |byte: u8| in_body(token.body, byte);
-    if token.whole > 0 {
-        let mut have = end - body;
-        let mut at = end;
-        while have < token.whole && scan.text.at(at) == b'\n' {
-            let mut next = at + 1;
-            while next - at <= token.whole - have && class(scan.text.at(next)) {
-                next += 1;
-            }
-            if next == at + 1 {
-                return None;
-            }
-            have += next - at - 1;
-            at = next;
+    let class = |byte: u8| shape.body.has(byte);
+    let (least, most) = match (usize::from(shape.whole), usize::from(shape.min), usize::from(shape.max)) {
+        (0, min, max) if max - min <= NARROW => (min, max),
+        (0, min, _) => return folded(scan, start, end, &class, MAX_BODY, min.saturating_sub(end - body)),
+        (whole, ..) => (whole, whole),
+    };
+    let mut have = end - body;
+    let mut at = end;
+    // What is long enough already was not cut off.
+    while have < least && scan.text.at(at) == b'\n' {
+        let mut next = at + 1;
+        while next - at <= most - have && class(scan.text.at(next)) {
+            next += 1;
         }
-        return (have == token.whole && bounded(scan, at)).then_some(at);
+        if next == at + 1 {
+            return None;
+        }
+        // A prefix that also begins ordinary names may stand before an ordinary word.
+        if shape.sure == Sure::Random
+            && next - at > 4
+            && scan.text.slice(at + 1, next).iter().all(u8::is_ascii_lowercase)
+        {
+            return None;
+        }
+        have += next - at - 1;
+        at = next;
     }
-    folded(scan, start, end, &class, MAX_BODY)
+    (at > end && have >= least && bounded(scan, at)).then_some(at)
 }
 
 /// Follows a token over the lines a terminal folded it into: the first line is long, each further one is of the same
-/// characters throughout, and all but the last are as long as the longest before.
+/// characters throughout, and all but the last are as long as the longest before. `missing` says how much the token
+/// needs of them at least: then it is not whole without, and less must speak for a line.
 #[inline(never)]
-fn folded(scan: &Scan<'_>, start: usize, end: usize, class: &dyn Fn(u8) -> bool, max: usize) -> Option<usize> {
+fn folded(
+    scan: &Scan<'_>,
+    start: usize,
+    end: usize,
+    class: &dyn Fn(u8) -> bool,
+    max: usize,
+    missing: usize,
+) -> Option<usize> {
     let first = end - scan.text.line_start(end, max);
     if first < WRAP_MIN {
         return None;
@@ -213,7 +282,9 @@ fn folded(scan: &Scan<'_>, start: usize, end: usize, class: &dyn Fn(u8) -> bool,
         let ends = matches!(scan.text.at(next), b'\n' | b'"' | b'\'' | b' ' | 0);
         let value = scan.text.slice(at + 1, next);
         let full = row + 1 >= first;
-        let plausible = full || gate::random(value, 12) || joined.is_some() && row >= 4 && gate::mixed(value);
+        let cases = value.iter().any(u8::is_ascii_lowercase) && value.iter().skip(1).any(u8::is_ascii_uppercase);
+        let rest = joined.is_some() || missing > 0 && row >= missing;
+        let plausible = full || gate::random(value, 12) || rest && row >= 4 && (gate::mixed(value) || cases);
         if !ends || row == 0 || row > first + 1 || !plausible || looks_named(value) {
             break;
         }
@@ -259,6 +330,7 @@ pub(crate) fn jwt(scan: &mut Scan<'_>, start: usize) {
     if end - start < 12 {
         return;
     }
+    let first = end;
     let mut parts = 1;
     while parts < 5 && scan.text.at(end) == b'.' && is(scan.text.at(end + 1), WORD) {
         end = scan.text.run(end + 1, WORD, MAX_JWT.saturating_sub(end - start));
@@ -266,15 +338,13 @@ pub(crate) fn jwt(scan: &mut Scan<'_>, start: usize) {
     }
     if scan.text.at(end) == b'\n' {
         let class = |byte: u8| is(byte, WORD | DOT);
-        if let Some(joined) = folded(scan, start, end, &class, MAX_JWT) {
+        if let Some(joined) = folded(scan, start, end, &class, MAX_JWT, 0) {
             parts += usize::from(scan.text.slice(end, joined).contains(&b'.'));
             end = joined;
         }
     }
-    // `{"alg"`, `{"typ"`, `{"kid"`, `{"enc"`, `{"cty"`: a header. Other JSON in base64 is data unless it has a second part.
-    let header = ["eyJhbGciO", "eyJ0eXAiO", "eyJraWQiO", "eyJlbmMiO", "eyJjdHkiO", "eyJqa3UiO", "eyJ4NXQiO"]
-        .iter()
-        .any(|begin| scan.text.slice(start, start + 9) == begin.as_bytes());
+    // A header; other JSON in base64 is data unless it has a second part.
+    let header = check::jwt_header(scan.text.slice(start, first));
     if header || parts >= 2 && end - start >= 24 {
         scan.mask(start, end, rules::JWT);
     }

@@ -161,10 +161,8 @@ pub(crate) fn param(scan: &mut Scan<'_>, at: usize) {
         end += 1;
     }
     let secret = scan.text.slice(value, end);
-    if secret.len() >= 8
-        && (gate::random(secret, 8) || gate::hex(secret) && secret.len() >= 16)
-        && !gate::placeholder(secret)
-    {
+    let looks = secret.len() >= 8 && (gate::random(secret, 8) || gate::hex(secret) && secret.len() >= 16);
+    if (looks || scan.strict) && !gate::placeholder(secret) {
         scan.mask(value, end, rules::URL_PARAM);
     }
 }

@@ -8,7 +8,7 @@ use crate::terraform;
 use crate::text::{ALNUM, DOT, WORD, is};
 
 /// The longest beginning of a mask no anchor has seen: the prefix of a token, with what may stand before it.
-const MAX_UNSEEN: usize = 64;
+const MAX_UNSEEN: usize = 96;
 /// The longest beginning of an encoded secret no anchor has seen.
 const MAX_ENCODED: usize = 12;
 /// Text before the place shown that rules look back at.

@@ -1,0 +1,25 @@
+//! Turns the rules into the tables of the plugin while it is built, so that nothing is parsed or computed at its start.
+//!
+//! This must not read anything but this crate's own sources.
+
+#![allow(clippy::print_stdout, reason = "cargo reads what a build script prints")]
+
+mod anchors;
+mod base64;
+mod prefilter;
+mod rules;
+mod tables;
+
+use std::path::Path;
+
+fn main() {
+    for watched in ["build", "rules", "src/slot.rs", "src/beginnings.rs"] {
+        println!("cargo:rerun-if-changed={watched}");
+    }
+    let rules = rules::read("rules");
+    let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR for build scripts");
+    for (name, text) in [("rules.rs", tables::write(&rules)), ("anchors.rs", prefilter::write(anchors::all(&rules)))] {
+        let file = Path::new(&out).join(name);
+        std::fs::write(&file, text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    }
+}
