@@ -2,7 +2,10 @@
 //!
 //! This must never decide that a run succeeded: it only says which lines are worth keeping.
 
-use crate::walk::{Facts, walk};
+use crate::find::find;
+use crate::prefix::{BRACKETS, body};
+use crate::tell::Facts;
+use crate::walk::walk;
 use crate::words::Word;
 
 /// The kinds of lines, from the least to the most telling.
@@ -75,101 +78,65 @@ pub struct Shape {
     pub body: u16,
 }
 
-/// Classifies a line. `scratch` is reused for lines whose colour codes were printed as text (`^[[31m`).
+/// Classifies the first `length` bytes of a text, a line; what stands behind them tells nothing. `scratch` is reused for
+/// lines whose colour codes were printed as text (`^[[31m`). Also tells whether the value of any number decided, so that
+/// a line with other digits may be of another kind.
 #[must_use]
-pub fn classify(line: &[u8], caret_colour: bool, scratch: &mut Vec<u8>) -> Shape {
+pub fn classify(text: &[u8], length: usize, caret_colour: bool, scratch: &mut Vec<u8>) -> (Shape, bool) {
+    let line = &text[..length];
     let behind = body(line);
-    let before = (line.len() - behind.len()) as u16;
-    if caret_colour && memchr::memmem::find(behind, b"^[[").is_some() {
+    let before = length - behind.len();
+    if caret_colour && caret(behind).is_some() {
         strip_caret(behind, scratch);
-        return shape(body(scratch), before);
+        let stripped = scratch.len() - body(scratch).len();
+        return shape(&scratch[stripped..], scratch.len() - stripped, before as u16);
     }
-    shape(behind, before)
+    shape(&text[before..], behind.len(), before as u16)
 }
 
-fn shape(body: &[u8], before: u16) -> Shape {
+fn shape(text: &[u8], length: usize, before: u16) -> (Shape, bool) {
+    let body = &text[..length];
     let indent = body.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
-    let (symbol, text) = symbol(&body[indent..]);
-    let facts = walk(text);
+    let (symbol, line) = symbol(&body[indent..]);
+    let facts = walk(&text[length - line.len()..], line.len());
+    let text = line;
     let row_column = row_column(text);
     let class = decide(symbol, text, &facts, row_column, indent);
-    Shape {
+    let shape = Shape {
         class,
         template: facts.template,
         green: green(&facts, text),
         row_column,
         indent: indent.min(255) as u8,
         body: before,
-    }
+    };
+    (shape, facts.valued || valued(&facts, text))
+}
+
+/// Whether a number decided beside those of [`Facts::valued`]: in a claim of success, as a level, as a number before a
+/// failure.
+fn valued(facts: &Facts, text: &[u8]) -> bool {
+    let claim = facts.pass && (facts.percent || facts.fraction.is_some());
+    claim || text.first() == Some(&b'{') || key_and_value(text) || numbered(text)
+}
+
+/// Where a colour code that was printed as text begins.
+#[must_use]
+pub fn caret(text: &[u8]) -> Option<usize> {
+    find(text, b"^[[")
 }
 
 /// Copies a line without `^[[…m` sequences.
 fn strip_caret(line: &[u8], scratch: &mut Vec<u8>) {
     scratch.clear();
     let mut rest = line;
-    while let Some(found) = memchr::memmem::find(rest, b"^[[") {
+    while let Some(found) = caret(rest) {
         scratch.extend_from_slice(&rest[..found]);
         rest = &rest[found + 3..];
         let end = rest.iter().position(|b| !(b.is_ascii_digit() || matches!(b, b';' | b'?'))).unwrap_or(rest.len());
         rest = &rest[(end + 1).min(rest.len())..];
     }
     scratch.extend_from_slice(rest);
-}
-
-/// Prefixes taken off at most, so that the loop ends soon on a line that is nothing else.
-const PREFIXES: usize = 4;
-
-/// The longest prefix in brackets that is taken off, such as `[2024-01-01T00:00:00.000Z]`.
-const BRACKETS: usize = 40;
-
-/// Takes off timestamps, step numbers and worker names: `2024-01-01T10:00:00Z `, `[12:00:01] `, `#12 0.345 `, `[gw1] `.
-fn body(line: &[u8]) -> &[u8] {
-    let mut rest = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
-    for _ in 0..PREFIXES {
-        let Some(&first) = rest.first() else { break };
-        let taken = match first {
-            b'0'..=b'9' => time(rest),
-            b'[' => bracketed(rest),
-            b'#' => step(rest),
-            _ => 0,
-        };
-        if taken == 0 {
-            break;
-        }
-        rest = &rest[taken..];
-    }
-    rest
-}
-
-/// Length of a timestamp and the blank after it; 0 if there is none.
-fn time(line: &[u8]) -> usize {
-    let stamp = |b: &u8| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'.' | b',' | b'T' | b'Z' | b'+' | b'/');
-    let length = line.iter().take(BRACKETS).take_while(|b| stamp(b)).count();
-    let token = &line[..length];
-    let colons = token.iter().filter(|&&b| b == b':').count();
-    let dashes = token.iter().filter(|&&b| matches!(b, b'-' | b'/')).count();
-    let date = dashes == 2 && length >= 8;
-    let seconds = colons == 0 && dashes == 0 && token.contains(&b'.') && length >= 4;
-    if (colons >= 2 && length >= 8 || date || seconds) && line.get(length) == Some(&b' ') { length + 1 } else { 0 }
-}
-
-/// Length of a prefix in brackets that is a time, a progress or a worker, and the blank after it.
-fn bracketed(line: &[u8]) -> usize {
-    let Some(close) = memchr::memchr(b']', &line[..line.len().min(BRACKETS)]) else { return 0 };
-    let inside = &line[1..close];
-    let letters = inside.iter().filter(|b| b.is_ascii_alphabetic()).count();
-    let digits = inside.iter().filter(|b| b.is_ascii_digit()).count();
-    let fraction = inside.contains(&b'/');
-    if digits == 0 || fraction || letters > 4 || line.get(close + 1) != Some(&b' ') {
-        return 0;
-    }
-    close + 2
-}
-
-/// Length of `#12 ` of a builder, when it is one.
-fn step(line: &[u8]) -> usize {
-    let digits = line[1..].iter().take_while(|b| b.is_ascii_digit()).count();
-    if digits > 0 && digits < 6 && line.get(1 + digits) == Some(&b' ') { digits + 2 } else { 0 }
 }
 
 /// Marks that runners put before a line.
@@ -230,7 +197,11 @@ const ONE_COUNT_WORDS: u32 = 9;
 
 fn decide(symbol: Symbol, text: &[u8], facts: &Facts, row_column: bool, indent: usize) -> Class {
     if !facts.alphanumeric {
-        return if text.is_empty() { Class::Blank } else { Class::Rule };
+        return match text {
+            [] => Class::Blank,
+            _ if text.iter().any(letter_of_another_script) => foreign(text).unwrap_or(Class::Plain),
+            _ => Class::Rule,
+        };
     }
     if symbol == Symbol::Tick {
         return Class::Pass;
@@ -238,8 +209,11 @@ fn decide(symbol: Symbol, text: &[u8], facts: &Facts, row_column: bool, indent: 
     if let Some(class) = marked(text, facts) {
         return class;
     }
-    let first = facts.first.unwrap_or(Word::Other);
-    let last = facts.last.unwrap_or(Word::Other);
+    if let Some(class) = key_and_value(text).then(|| level(text)).flatten() {
+        return class;
+    }
+    let first = facts.first;
+    let last = facts.last;
     if row_column && first == Word::Error {
         return Class::Error;
     }
@@ -252,6 +226,9 @@ fn decide(symbol: Symbol, text: &[u8], facts: &Facts, row_column: bool, indent: 
             Word::Fail | Word::Error if facts.last_upper => Class::Failure,
             _ => Class::Pass,
         };
+    }
+    if text.ends_with(b"Traceback (most recent call last):") {
+        return Class::Error; // Behind whatever had begun a line.
     }
     if dots(text) {
         return Class::Progress;
@@ -270,8 +247,11 @@ fn decide(symbol: Symbol, text: &[u8], facts: &Facts, row_column: bool, indent: 
     if first == Word::Fail && facts.first_upper
         || last == Word::Fail && facts.words > 1 && (facts.last_upper || text.contains(&b'.'))
         || facts.fail_upper
-        || first == Word::Not && facts.second == Some(Word::Pass)
+        || first == Word::Not && facts.second == Word::Pass
+        || matches!(first, Word::Cause | Word::Killed) && facts.first_upper && facts.words > 1
+        || first == Word::Fail && text[0].is_ascii_uppercase() && text.ends_with(b":") && facts.words <= 3
         || symbol == Symbol::Cross
+        || text.ends_with(b" [E]")
     {
         return Class::Failure;
     }
@@ -293,7 +273,8 @@ fn decide(symbol: Symbol, text: &[u8], facts: &Facts, row_column: bool, indent: 
             || text.starts_with(b"File \"")
             || text.starts_with(b"-->")
             || facts.tokens <= 2;
-        return match (frame, facts.located_first) {
+        let note = find(text, b": note: ").is_some();
+        return match (frame || note, facts.located_first) {
             (true, _) => Class::Frame,
             (_, true) => Class::Located,
             _ if facts.cause || facts.fail => Class::Cause,
@@ -307,10 +288,13 @@ fn decide(symbol: Symbol, text: &[u8], facts: &Facts, row_column: bool, indent: 
         || facts.fraction.is_some() && text[0] == b'['
         || first == Word::Progress && facts.first_capital(text)
     {
-        return if facts.fail { Class::Cause } else { Class::Progress };
+        return if facts.fail || facts.percent && facts.cause { Class::Cause } else { Class::Progress };
+    }
+    if let Some(class) = foreign(text) {
+        return class;
     }
     if facts.cause || facts.fail || first == Word::No {
-        return Class::Cause;
+        return if script_line(text) { Class::Error } else { Class::Cause };
     }
     if first == Word::Diff && facts.tokens > 1 {
         return Class::Diff;
@@ -346,6 +330,14 @@ fn marked(text: &[u8], facts: &Facts) -> Option<Class> {
             Class::Command
         }
         b'E' if text.starts_with(b"E  ") => Class::Error,
+        b'I' | b'W' | b'E' | b'F' if letter_and_date(text) => match text[0] {
+            b'F' => Class::Terminal,
+            b'E' => Class::Error,
+            b'W' => Class::Warn,
+            _ => Class::Info,
+        },
+        b'1'..=b'9' if numbered(text) && facts.last != Word::Pass => Class::Failure,
+        b'{' => return level(text),
         b'*' if text.starts_with(b"*** ") => Class::Terminal,
         b'*' if text.starts_with(b"* What went wrong") => Class::Error,
         b'-' if text.starts_with(b"--- FAIL") || text.starts_with(b"--- ERROR") => Class::Failure,
@@ -357,14 +349,106 @@ fn marked(text: &[u8], facts: &Facts) -> Option<Class> {
         b'=' | b'_' | b'-' | b'!' | b'*' if framed(text) => framed_class(text[0], facts),
         b'[' if instruction(text) || text.starts_with(b"[command]") => Class::Command,
         b'm' | b'g'
-            if memchr::memmem::find(&text[..text.len().min(12)], b": *** ").is_some()
-                || memchr::memmem::find(&text[..text.len().min(14)], b"]: *** ").is_some() =>
+            if find(&text[..text.len().min(12)], b": *** ").is_some()
+                || find(&text[..text.len().min(14)], b"]: *** ").is_some() =>
         {
             Class::Terminal
         }
         _ => return None,
     };
     Some(class)
+}
+
+/// `E0102 03:04:05`: a level's letter, month and day, as programs write that log the way Google's do.
+fn letter_and_date(text: &[u8]) -> bool {
+    const DATE: usize = 5;
+    text.get(1..DATE).is_some_and(|date| date.iter().all(u8::is_ascii_digit))
+        && text.get(DATE) == Some(&b' ')
+        && text.get(DATE + 3) == Some(&b':')
+}
+
+/// `1) the name of a test`, as runners number what failed.
+fn numbered(text: &[u8]) -> bool {
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    digits < 4 && text[digits..].starts_with(b") ") && text.len() > digits + 4
+}
+
+/// `script.sh: line 9: command: not found`, as shells say it.
+fn script_line(text: &[u8]) -> bool {
+    const LINE: &[u8] = b": line ";
+    memchr::memchr_iter(b':', text).any(|at| {
+        text[at..].strip_prefix(LINE).is_some_and(|rest| {
+            let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+            digits > 0 && rest.get(digits) == Some(&b':')
+        })
+    })
+}
+
+/// Whether a line begins with `key=value`.
+fn key_and_value(text: &[u8]) -> bool {
+    let key = text.iter().take_while(|b| b.is_ascii_lowercase()).count();
+    matches!(key, 1..=9) && text.get(key) == Some(&b'=')
+}
+
+/// Where the level of a structured line is looked for, in bytes.
+const LEVEL_WITHIN: usize = 240;
+
+/// The kind of a structured line (JSON or `key=value`) by the level that it names itself.
+fn level(text: &[u8]) -> Option<Class> {
+    let text = &text[..text.len().min(LEVEL_WITHIN)];
+    let behind = [&b"level\":"[..], b"level=", b"lvl=", b"lvl\":", b"severity\":", b"severity="]
+        .iter()
+        .find_map(|key| find(text, key).map(|at| &text[at + key.len()..]))?;
+    let value = &behind[behind.iter().take_while(|b| matches!(b, b' ' | b'"')).count()..];
+    let digits = value.iter().take_while(|b| b.is_ascii_digit()).count();
+    if digits > 0 {
+        // Levels as numbers, in tens: 30 is information, 60 is fatal.
+        return match (digits, value[0]) {
+            (2, b'6'..) => Some(Class::Terminal),
+            (2, b'5') => Some(Class::Error),
+            (2, b'4') => Some(Class::Warn),
+            (2, _) => Some(Class::Info),
+            _ => None,
+        };
+    }
+    match value.get(..2)?.to_ascii_lowercase().as_slice() {
+        b"fa" | b"pa" | b"cr" | b"em" | b"al" | b"dp" => Some(Class::Terminal),
+        b"er" => Some(Class::Error),
+        b"wa" => Some(Class::Warn),
+        b"in" | b"de" | b"tr" | b"no" => Some(Class::Info),
+        _ => None,
+    }
+}
+
+/// Whether a byte begins a letter that is not of ASCII: lines, bullets, quotes and emoji begin with the others.
+fn letter_of_another_script(byte: &u8) -> bool {
+    matches!(byte, 0xC3..=0xE1 | 0xE3..=0xEE) && *byte != 0xCC
+}
+
+/// What compilers and tools say of a failure in other scripts than that of English.
+const FOREIGN: [(&str, Class); 9] = [
+    ("\u{9519}\u{8bef}", Class::Error),
+    ("\u{932f}\u{8aa4}", Class::Error),
+    ("\u{30a8}\u{30e9}\u{30fc}", Class::Error),
+    ("\u{c624}\u{b958}", Class::Error),
+    ("\u{448}\u{438}\u{431}\u{43a}\u{430}", Class::Error),
+    ("\u{5931}\u{8d25}", Class::Failure),
+    ("\u{5931}\u{6557}", Class::Failure),
+    ("\u{c2e4}\u{d328}", Class::Failure),
+    ("\u{e9}chec", Class::Failure),
+];
+
+/// What a line says that no word of the lists told: a state such as `CREATE_FAILED`, or a word of another script.
+fn foreign(text: &[u8]) -> Option<Class> {
+    let state = |at: usize| text[at + 1..].starts_with(b"FAILED ") || text[at + 1..].starts_with(b"FAILURE ");
+    if memchr::memchr_iter(b'_', text).any(state) {
+        return Some(Class::Failure);
+    }
+    if text.is_ascii() {
+        return None;
+    }
+    let found = |word: &str| find(text, word.as_bytes()).is_some();
+    FOREIGN.iter().find(|(word, _)| found(word)).map(|(_, class)| *class)
 }
 
 /// A text between two runs of the same punctuation, such as `=== ERRORS ===`.
@@ -420,7 +504,7 @@ mod tests {
     use super::*;
 
     fn of(line: &str) -> Shape {
-        classify(line.as_bytes(), true, &mut Vec::new())
+        classify(line.as_bytes(), line.len(), true, &mut Vec::new()).0
     }
 
     fn all(class: Class, lines: &[&str]) {
@@ -482,6 +566,45 @@ mod tests {
                 "FAILED tests/test_a.py::test_b - assert 1 == 2",
             ],
         );
+    }
+
+    #[test]
+    fn numbered_failures_states_and_words_of_other_scripts_are_told() {
+        all(
+            Class::Failure,
+            &[
+                "  1) Ring wraps at its end",
+                "CONFLICT (content): Merge conflict in src/ring.rs",
+                "2026-01-02 03:04:05 CREATE_FAILED  AWS::RDS::DBInstance",
+                "00:04 +211 -1: test/ring_test.dart: wraps [E]",
+                "Failures:",
+            ],
+        );
+        all(
+            Class::Error,
+            &[
+                "lib/ring.c:31:14: Fehler: nicht deklariert",
+                "\u{7f16}\u{8bd1}\u{9519}\u{8bef}",
+                "./run.sh: line 31: zmqctl: command not found",
+                "  Applying shop.0041...Traceback (most recent call last):",
+            ],
+        );
+    }
+
+    #[test]
+    fn structured_lines_are_what_their_level_says() {
+        for (line, class) in [
+            (r#"{"ts":1,"level":"error","msg":"no valve"}"#, Class::Error),
+            (r#"{"severity":"CRITICAL","message":"stopped"}"#, Class::Terminal),
+            (r#"{"level":50,"msg":"no valve"}"#, Class::Error),
+            (r#"{"level":30,"msg":"error count 0"}"#, Class::Info),
+            (r#"ts=1 level=error msg="cannot open""#, Class::Error),
+            (r#"ts=1 level=info msg="cannot open""#, Class::Info),
+            ("E0102 03:04:05.678901       1 reconcile.go:31] cannot reconcile", Class::Error),
+            ("I0102 03:04:05.678901       1 reconcile.go:31] an error is expected", Class::Info),
+        ] {
+            assert_eq!(of(line).class, class, "{line}");
+        }
     }
 
     #[test]

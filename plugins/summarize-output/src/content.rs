@@ -1,4 +1,5 @@
-//! Commands whose output is what was asked for: a file, a listing, the result of a search. They pass whole.
+//! Commands whose output is what was asked for: a file, a listing, the result of a search. They pass whole. Of a log
+//! that was asked for and does not fit, what went wrong in it is kept.
 //!
 //! This must never run or expand anything: it reads a command line as far as it needs to find the last program.
 
@@ -72,13 +73,15 @@ const SUBCOMMANDS: &[(&str, &[&str])] = &[
             "rev-list", "shortlog", "show", "stash", "status", "tag",
         ],
     ),
-    ("gh", &["api", "issue", "pr", "run"]),
+    ("gh", &["api", "issue", "pr", "repo", "run"]),
     ("cargo", &["metadata", "tree"]),
-    ("docker", &["images", "inspect", "logs", "ps"]),
-    ("kubectl", &["describe", "get", "logs"]),
+    ("docker", &["images", "inspect", "ps"]),
+    ("helm", &["get", "list", "show", "template"]),
+    ("kubectl", &["describe", "explain", "get"]),
     ("npm", &["ls", "view"]),
     ("pip", &["freeze", "list", "show"]),
     ("systemctl", &["cat", "status"]),
+    ("terraform", &["output", "show"]),
 ];
 
 /// Programs that run the program named after them.
@@ -95,13 +98,31 @@ const SHELLS: &[&str] = &["bash", "dash", "sh", "zsh"];
 /// Shells in shells are followed this far.
 const NESTED: usize = 3;
 
-/// Whether a command line's output is content: decided by its last program.
+/// What a command line prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// What was asked for.
+    Content,
+    /// A log that was asked for.
+    Log,
+    /// What the command has to say about itself.
+    Report,
+}
+
+/// Programs and subcommands that print a log.
+const LOGS: &[(&str, &str)] =
+    &[("dmesg", ""), ("docker", "logs"), ("journalctl", ""), ("kubectl", "logs"), ("oc", "logs"), ("podman", "logs")];
+
+/// Programs that print a file, which may be a log.
+const PRINTERS: &[&str] = &["bat", "cat", "head", "less", "more", "tail", "zcat", "zless"];
+
+/// What a command line prints: decided by its last program.
 #[must_use]
-pub fn is_content(command: &str) -> bool {
+pub fn output_of(command: &str) -> Output {
     decide(command, NESTED)
 }
 
-fn decide(command: &str, nested: usize) -> bool {
+fn decide(command: &str, nested: usize) -> Output {
     for (words, piped) in segments(command).iter().rev() {
         let Some((program, arguments)) = program(words) else { continue };
         let plain = arguments.iter().all(|argument| argument.starts_with('-'));
@@ -111,14 +132,32 @@ fn decide(command: &str, nested: usize) -> bool {
         if SHELLS.contains(&program)
             && let Some(at) = arguments.iter().position(|argument| argument.starts_with('-') && argument.ends_with('c'))
         {
-            return nested > 0 && arguments.get(at + 1).is_some_and(|inner| decide(inner, nested - 1));
+            let inner = arguments.get(at + 1).filter(|_| nested > 0);
+            return inner.map_or(Output::Report, |inner| decide(inner, nested - 1));
         }
-        if let Some((_, subcommands)) = SUBCOMMANDS.iter().find(|(name, _)| *name == program) {
-            return subcommand(program, arguments).is_some_and(|name| subcommands.contains(&name));
+        let name = subcommand(program, arguments);
+        if is_log(program, name, arguments) {
+            return Output::Log;
         }
-        return PROGRAMS.contains(&program);
+        let content = match SUBCOMMANDS.iter().find(|(name, _)| *name == program) {
+            Some((_, subcommands)) => name.is_some_and(|name| subcommands.contains(&name)),
+            None => PROGRAMS.contains(&program),
+        };
+        return if content { Output::Content } else { Output::Report };
     }
-    false
+    Output::Report
+}
+
+fn is_log(program: &str, name: Option<&str>, arguments: &[String]) -> bool {
+    let log = |argument: &String| {
+        let file = argument.trim_end_matches(".gz").trim_end_matches(".1");
+        std::path::Path::new(file).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("log"))
+            || argument.starts_with("/var/log/")
+    };
+    LOGS.iter().any(|(of, logs)| *of == program && (logs.is_empty() || name == Some(logs)))
+        || program == "docker" && name == Some("compose") && arguments.iter().any(|argument| argument == "logs")
+        || program == "gh" && name == Some("run") && arguments.iter().any(|argument| argument.starts_with("--log"))
+        || PRINTERS.contains(&program) && arguments.iter().any(log)
 }
 
 /// The program of a segment, without its folder, and its arguments. Variables and wrappers before it are left out.
@@ -232,8 +271,10 @@ mod tests {
             "timeout 5 cat x",
             "sed -n 1,9p f | tee out",
             "cat a | cat",
+            "kubectl get pods",
+            "grep -n error build.log",
         ] {
-            assert!(is_content(command), "{command}");
+            assert_eq!(output_of(command), Output::Content, "{command}");
         }
         for command in [
             "",
@@ -251,14 +292,30 @@ mod tests {
             "env FOO=1 make",
             "timeout 60 cargo test; echo $?",
         ] {
-            assert!(!is_content(command), "{command}");
+            assert_eq!(output_of(command), Output::Report, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_log_that_was_asked_for_is_known_as_one() {
+        for command in [
+            "kubectl -n north logs relay-1",
+            "docker logs --tail 900 relay",
+            "docker compose logs relay",
+            "journalctl -u relayd",
+            "gh run view 12 --log-failed",
+            "cat out/build.log",
+            "sudo tail -n 5000 /var/log/syslog",
+            "zcat old.log.gz",
+        ] {
+            assert_eq!(output_of(command), Output::Log, "{command}");
         }
     }
 
     proptest::proptest! {
         #[test]
         fn any_command_line_is_read_without_a_panic(command in ".{0,200}") {
-            let _ = is_content(&command);
+            let _ = output_of(&command);
         }
     }
 }

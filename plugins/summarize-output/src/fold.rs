@@ -3,7 +3,8 @@
 //! This must never fold two failures that differ: lines of a low kind fold when only their numbers differ, all others
 //! when they are equal.
 
-use crate::classify::{Class, Shape, classify};
+use crate::classify::{Class, Shape, caret};
+use crate::memo::Memo;
 
 /// Records kept at most: they take 28 MiB, less than a text that has so many.
 const RECORDS: usize = 1 << 19;
@@ -80,8 +81,9 @@ pub struct Folded {
 #[must_use]
 pub fn fold(text: &str) -> Folded {
     let bytes = text.as_bytes();
-    let caret_colour = memchr::memmem::find(bytes, b"^[[").is_some();
-    let mut scratch = Vec::new();
+    let drawn_over = memchr::memchr(b'\r', bytes).is_some();
+    let caret_colour = caret(bytes).is_some();
+    let mut memo = Memo::new(bytes, caret_colour);
     let mut folded = Folded::default();
     let mut limit = RECORDS;
     let mut start = 0;
@@ -99,9 +101,9 @@ pub fn fold(text: &str) -> Folded {
             start += 1;
             continue;
         }
-        let (from, to) = last_frame(&bytes[start..end]);
+        let (from, to) = if drawn_over { last_frame(&bytes[start..end]) } else { (0, end - start) };
         let (from, to) = (start + from, start + to);
-        let shape = classify(&bytes[from..to], caret_colour, &mut scratch);
+        let shape = memo.classify(from, to);
         folded.lines += 1;
         let number = folded.lines;
         if !folded.records.last_mut().is_some_and(|last| extend(last, text, shape, from as u32, to as u32, false)) {

@@ -6,16 +6,22 @@
 
 pub mod classify;
 pub mod content;
+pub mod find;
 pub mod fold;
+pub mod memo;
+pub mod prefix;
 pub mod rank;
 pub mod render;
 pub mod select;
+mod simd;
+pub mod tell;
 pub mod walk;
 pub mod words;
 
 use hermes_plugin_sdk::{Context, Failure, Outcome, Plugin, Transform};
 use serde::Deserialize;
 
+use crate::content::Output;
 use crate::render::Ended;
 use crate::select::Choice;
 
@@ -91,12 +97,12 @@ fn summarize(context: &Context, text: &str, budget: usize) -> Option<String> {
     let fits = text.len() <= budget;
     // `grep` and `diff` exit with 1 and have done their work; beyond that a content command failed like any other.
     let done = matches!(ended, Ended::Exit(0 | 1) | Ended::Unknown);
-    let is_content = done && content::is_content(&context.command);
-    if fits && is_content {
+    let output = if done { content::output_of(&context.command) } else { Output::Report };
+    if fits && output != Output::Report {
         return None;
     }
     let mut folded = fold::fold(text);
-    if is_content {
+    if output == Output::Content {
         /// Of content, as much is shown from the front as from the back.
         const PARTS: usize = 2;
         return Some(Choice::ends(text, &folded, budget, PARTS).write(ended, false));
@@ -108,7 +114,11 @@ fn summarize(context: &Context, text: &str, budget: usize) -> Option<String> {
         if short && contradicted.is_empty() {
             return None;
         }
-        let summary = Choice::all_but(text, &folded, &contradicted).write(ended, short);
+        let choice = Choice::all_but(text, &folded, &contradicted);
+        let mut summary = choice.write(ended, short);
+        if !contradicted.is_empty() && summary.len() >= text.len() {
+            summary = choice.write(ended, true); // What contradicts the end goes, even if only just.
+        }
         return (!contradicted.is_empty() || summary.len() + text.len() / WORTH <= text.len()).then_some(summary);
     }
     if ended.failed() && !rank::recognised(&folded.records) {

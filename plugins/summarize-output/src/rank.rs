@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::classify::Class;
+use crate::find::find;
 use crate::fold::Record;
+use crate::simd::eight;
 
 /// Weight from which a record is wanted for its own sake; below it, it is a sample.
 pub const WANTED: u8 = 20;
@@ -45,6 +47,8 @@ const FILE_OF_ROWS: u8 = 87;
 const HEAD: u8 = 40;
 /// How many of them.
 const HEAD_LINES: usize = 6;
+/// The very last line.
+const LAST: u8 = 92;
 /// The lines before the end of the run, nearest first.
 const TAIL: u8 = 84;
 /// How many of them.
@@ -53,6 +57,16 @@ const TAIL_LINES: usize = 30;
 const AFTER: u8 = 44;
 /// How many of them.
 const AFTER_LINES: usize = 3;
+/// Lines before the end of a run that says nothing of what went wrong, and how many of them cost one of weight.
+const QUIET_TAIL: (usize, usize) = (190, 4);
+/// How far from the end, in records, lines that do not look like many others are looked for.
+const FAR: usize = 1_000;
+/// A line before the end that looks like many others.
+const NOISE: u8 = 28;
+/// What a line in a block is worth less when it looks like many others.
+const LIKE_MANY: u8 = 24;
+/// How many failures of a kind, from either end of the text, are more than noise.
+const KIND: usize = 3;
 /// A repeat of an anchor that has been shown.
 const REPEAT: u8 = 10;
 /// A claim of success in a run that failed.
@@ -72,8 +86,12 @@ const END_BONUS: u8 = 9;
 const TRACE: usize = 40;
 /// What a failure is worth less when the step that failed had ended before it: it comes from cleaning up.
 const AFTERWARDS: u8 = 24;
+/// What it is worth less when it stands in a step before that one, which went on in spite of it.
+const BEFORE: u8 = 12;
 /// How many lines below a warning its place may stand.
 const PLACE_BELOW: usize = 2;
+/// How a CI system ends a step that failed.
+const STEP_ERROR: &[u8] = b"##[error]";
 /// How a CI system begins a step.
 const STEP: &[u8] = b"##[group]Run ";
 /// The same for further ones of its kind.
@@ -89,10 +107,10 @@ impl Hasher for Spread {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
+        let (words, rest) = bytes.as_chunks();
+        words.iter().for_each(|word| self.write_u64(u64::from_le_bytes(*word)));
+        if !rest.is_empty() {
+            self.write_u64(eight(bytes, bytes.len() - rest.len()));
         }
     }
 
@@ -126,7 +144,7 @@ pub struct Repeat {
 /// Whether any line is of a kind that tells more than the others.
 #[must_use]
 pub fn recognised(records: &[Record]) -> bool {
-    records.iter().any(|r| r.is_anchor() || matches!(r.shape.class, Class::Summary | Class::Warn))
+    records.iter().any(|r| r.shape.class >= Class::Cause || r.shape.class == Class::Warn)
 }
 
 /// Ranks the records of a text. `failed` is whether the run is known to have failed.
@@ -134,15 +152,21 @@ pub fn recognised(records: &[Record]) -> bool {
 pub fn rank(records: &mut [Record], text: &str, failed: bool) -> Ranked {
     demote_scripts(records, text);
     places_of_warnings(records);
+    // Where nothing else tells what went wrong, prose about a cause does.
+    let quiet = !records.iter().any(Record::is_anchor);
+    let own = |class| if quiet && failed && class == Class::Cause { own(Class::Failure) } else { own(class) };
     let mut ranked = Ranked { weights: records.iter().map(|r| own(r.shape.class)).collect(), ..Ranked::default() };
-    let anchors = anchors(records, text, &mut ranked);
+    let alike = alike(records);
+    let mut common = common(records, &alike);
+    let anchors = anchors(records, text, &alike, &mut ranked, &mut common);
     summaries(records, &mut ranked.weights, failed);
     let end = end(records, text);
-    blocks(records, text, &anchors, end, &mut ranked.weights);
+    let of = Text { records, text, common: &common };
+    blocks(&of, &anchors, end, &mut ranked.weights);
     files_of_rows(records, &mut ranked.weights);
     what_ran(records, &anchors, end, &mut ranked.weights);
-    edges(records, end, &mut ranked.weights);
-    samples(records, text, &mut ranked.weights);
+    edges(&of, end, quiet, &mut ranked.weights);
+    samples(records, text, &alike, &mut ranked.weights);
     if failed {
         for at in contradicted(records, true) {
             ranked.weights[at] = CONTRADICTED;
@@ -185,7 +209,7 @@ fn places_of_warnings(records: &mut [Record]) {
     for (at, record) in records.iter_mut().enumerate() {
         match record.shape.class {
             Class::Warn => warning = Some(at),
-            Class::Located | Class::Frame if warning.is_some_and(|warning| at - warning <= PLACE_BELOW) => {
+            Class::Frame if warning.is_some_and(|warning| at - warning <= PLACE_BELOW) => {
                 record.shape.class = Class::Info;
             }
             _ => {}
@@ -200,32 +224,34 @@ struct Anchor {
 }
 
 /// Finds the distinct anchors and lowers the weight of the others.
-fn anchors(records: &[Record], text: &str, ranked: &mut Ranked) -> Vec<Anchor> {
+fn anchors(records: &[Record], text: &str, alike: &[u32], ranked: &mut Ranked, common: &mut [bool]) -> Vec<Anchor> {
     let mut seen: Map<u64, usize> = Map::default();
-    let mut kinds: Map<u64, (usize, usize)> = Map::default();
+    // How many there are of a template, and how many were met.
+    let mut kinds = vec![(0, 0); records.len()];
     let mut anchors = Vec::new();
     for (at, record) in records.iter().enumerate() {
-        if !(record.is_anchor() || record.shape.class == Class::Warn) {
+        if !(record.is_anchor() || matches!(record.shape.class, Class::Warn | Class::Cause)) {
             continue;
         }
         let mut hasher = Spread::default();
         hasher.write(record.body(text));
         if let Some(&first) = seen.get(&hasher.finish()) {
             ranked.weights[at] = REPEAT;
+            common[at] = true;
             let repeat = ranked.repeats.entry(first as u32).or_default();
             repeat.more += record.count;
             repeat.last = record.next_number() - 1;
             continue;
         }
         seen.insert(hasher.finish(), at);
-        kinds.entry(record.shape.template).or_default().0 += 1;
+        kinds[alike[at] as usize].0 += 1;
         anchors.push(Anchor { at, nth: 0 });
     }
     for anchor in &mut anchors {
-        let record = &records[anchor.at];
-        let kind = kinds.entry(record.shape.template).or_default();
+        let kind: &mut (usize, usize) = &mut kinds[alike[anchor.at] as usize];
         anchor.nth = kind.1.min(kind.0 - 1 - kind.1);
         kind.1 += 1;
+        common[anchor.at] |= anchor.nth >= KIND;
         let later = match anchor.nth {
             0 => 0,
             1 => 8,
@@ -234,7 +260,7 @@ fn anchors(records: &[Record], text: &str, ranked: &mut Ranked) -> Vec<Anchor> {
             6..=11 => 30,
             _ => 40,
         };
-        ranked.weights[anchor.at] = own(record.shape.class).saturating_sub(later).max(REPEAT);
+        ranked.weights[anchor.at] = ranked.weights[anchor.at].saturating_sub(later).max(REPEAT);
     }
     many(records, &anchors, &mut ranked.weights);
     anchors
@@ -242,16 +268,18 @@ fn anchors(records: &[Record], text: &str, ranked: &mut Ranked) -> Vec<Anchor> {
 
 /// When there are many kinds of failures, those at either end are worth more than those between.
 fn many(records: &[Record], anchors: &[Anchor], weights: &mut [u8]) {
-    let kinds = || anchors.iter().filter(|anchor| anchor.nth == 0 && records[anchor.at].shape.class >= Class::Failure);
+    let least = if records.iter().any(Record::is_anchor) { Class::Failure } else { Class::Cause };
+    let kinds = || anchors.iter().filter(|anchor| anchor.nth == 0 && records[anchor.at].shape.class >= least);
     let count = kinds().count();
     for (nth, anchor) in kinds().enumerate() {
         let lower = match nth.min(count - 1 - nth) {
             0..=3 => 0,
             4..=7 => 6,
             8..=15 => 12,
-            _ => 18,
+            16..=31 => 20,
+            _ => 30,
         };
-        weights[anchor.at] -= lower;
+        weights[anchor.at] = weights[anchor.at].saturating_sub(lower).max(REPEAT);
     }
 }
 
@@ -274,25 +302,42 @@ fn summaries(records: &[Record], weights: &mut [u8], failed: bool) {
 /// Where the run ended: the last sign of it, or else the last line.
 fn end(records: &[Record], text: &str) -> usize {
     let last = |of: &dyn Fn(Class) -> bool| records.iter().rposition(|r| of(r.shape.class));
-    let step = records.iter().rposition(|r| r.shape.class == Class::Terminal && r.body(text).starts_with(b"##[error]"));
+    let step = records.iter().rposition(|r| r.shape.class == Class::Terminal && r.body(text).starts_with(STEP_ERROR));
+    let told = |r: &Record| {
+        matches!(r.shape.class, Class::Error | Class::Failure) || r.shape.class == Class::Summary && !r.shape.green
+    };
     step.or_else(|| last(&|class| class == Class::Terminal))
-        .or_else(|| last(&|class| matches!(class, Class::Error | Class::Failure | Class::Summary)))
+        .or_else(|| records.iter().rposition(told))
         .unwrap_or(records.len().saturating_sub(1))
 }
 
+/// A text that is ranked.
+struct Text<'t> {
+    records: &'t [Record],
+    text: &'t str,
+    /// Which records look like many others.
+    common: &'t [bool],
+}
+
+/// Bytes of a level in brackets that are compared, as in `[info]`.
+const LEAD: usize = 5;
+
 /// Raises the lines around anchors.
-fn blocks(records: &[Record], text: &str, anchors: &[Anchor], end: usize, weights: &mut [u8]) {
+fn blocks(of: &Text<'_>, anchors: &[Anchor], end: usize, weights: &mut [u8]) {
+    let Text { records, text, .. } = *of;
     let strong = |anchor: &&Anchor| records[anchor.at].shape.class >= Class::Failure;
     let step = records[..end].iter().rposition(|r| r.shape.class == Class::Command && r.body(text).starts_with(STEP));
-    // The first failure, the first one of the step that failed, and the last one.
+    // The first failure, of the step that failed if there are steps, and the last one.
     let ends = [
-        anchors.iter().find(strong),
-        anchors.iter().find(|anchor| step.is_some_and(|step| anchor.at > step) && strong(anchor)),
+        anchors.iter().find(|anchor| step.is_none_or(|step| anchor.at > step) && strong(anchor)),
         anchors.iter().rfind(|anchor| anchor.at <= end && strong(anchor)),
     ];
     let ends = ends.map(|anchor| anchor.map(|anchor| anchor.at));
-    for anchor in anchors.iter().filter(|anchor| anchor.at > end && step.is_some()) {
-        weights[anchor.at] = weights[anchor.at].saturating_sub(AFTERWARDS).max(REPEAT);
+    if let Some(step) = step {
+        for anchor in anchors.iter().filter(|anchor| !(step..=end).contains(&anchor.at)) {
+            let lower = if anchor.at > end { AFTERWARDS } else { BEFORE };
+            weights[anchor.at] = weights[anchor.at].saturating_sub(lower).max(REPEAT);
+        }
     }
     for anchor in anchors {
         let at = anchor.at;
@@ -302,7 +347,8 @@ fn blocks(records: &[Record], text: &str, anchors: &[Anchor], end: usize, weight
         }
         let at_end = ends.contains(&Some(at));
         let (after, before) = match (at_end, anchor.nth) {
-            _ if at == end => (0, END_BLOCK.1),
+            _ if at == end && records[at].body(text).starts_with(STEP_ERROR) => (0, END_BLOCK.1),
+            _ if at == end && class == Class::Terminal => (AFTER_LINES, END_BLOCK.1),
             (true, _) => END_BLOCK,
             (_, 0) if class >= Class::Failure => BLOCK,
             _ => SMALL_BLOCK,
@@ -320,11 +366,13 @@ fn blocks(records: &[Record], text: &str, anchors: &[Anchor], end: usize, weight
             if alike >= LIST {
                 break;
             }
-            raise(records, text, weights, (at, near), step + 1, &mut framed);
+            raise(of, weights, (at, near), step + 1, &mut framed);
         }
         framed = false;
-        for (step, near) in (at.saturating_sub(before)..at).rev().enumerate() {
-            raise(records, text, weights, (at, near), step + 2, &mut framed);
+        // A blank line before a lone failure does not part it from what it is about.
+        let blank = before == SMALL_BLOCK.1 && at > 0 && records[at - 1].shape.class == Class::Blank;
+        for (step, near) in (at.saturating_sub(before + usize::from(blank))..at).rev().enumerate() {
+            raise(of, weights, (at, near), step + 2, &mut framed);
         }
         if anchor.nth == 0 && class >= Class::Failure {
             user_frame(records, text, at, weights);
@@ -344,27 +392,27 @@ fn listed(records: &[Record], text: &str, at: usize) -> bool {
 }
 
 /// Raises a line that is `step` lines away from an anchor.
-fn raise(
-    records: &[Record],
-    text: &str,
-    weights: &mut [u8],
-    (at, near): (usize, usize),
-    step: usize,
-    framed: &mut bool,
-) {
+fn raise(of: &Text<'_>, weights: &mut [u8], (at, near): (usize, usize), step: usize, framed: &mut bool) {
+    let Text { records, text, common } = *of;
     if records[near].shape.template == records[at].shape.template {
         return; // One more of its kind explains nothing.
     }
     let step = step.min(40) as u8;
+    let body = records[near].body(text);
     let lower = match records[near].shape.class {
+        // A runner that puts a level before every line does so before its diffs as well.
+        Class::Info if body.first() == Some(&b'[') && body.get(..LEAD) == records[at].body(text).get(..LEAD) => {
+            4 + step
+        }
         Class::Blank | Class::Rule | Class::Pass | Class::Progress | Class::Info => return,
         Class::Diff => 2 + step / 4,
-        Class::Frame if vendor(records[near].body(text)) => 20 + step,
+        Class::Frame if vendor(body) => 20 + step,
         Class::Frame if !*framed => {
             *framed = true;
             2
         }
-        _ => 4 + step,
+        _ if common[near] && !body.first().is_some_and(|b| b"+->|".contains(b)) => LIKE_MANY + step,
+        _ => 4 + 2 * step,
     };
     weights[near] = weights[near].max(weights[at].saturating_sub(lower));
 }
@@ -395,7 +443,7 @@ const VENDOR: [&[u8]; 12] = [
 ];
 
 fn vendor(frame: &[u8]) -> bool {
-    VENDOR.iter().any(|folder| memchr::memmem::find(frame, folder).is_some())
+    VENDOR.iter().any(|folder| find(frame, folder).is_some())
 }
 
 /// Raises the headings that name the file of `row:column` lines below them.
@@ -424,8 +472,50 @@ fn what_ran(records: &[Record], anchors: &[Anchor], end: usize, weights: &mut [u
     }
 }
 
+/// For each record, the first one of its template. A table of places is smaller than a map, and one pass does for all.
+fn alike(records: &[Record]) -> Vec<u32> {
+    let slots = (records.len() * 2).next_power_of_two().max(2);
+    let shift = u64::BITS - slots.ilog2();
+    // Places from 1; 0 is free.
+    let mut table = vec![0u32; slots];
+    let mut first = Vec::with_capacity(records.len());
+    for (at, record) in records.iter().enumerate() {
+        let mut hasher = Spread::default();
+        hasher.write_u64(record.shape.template);
+        let mut slot = (hasher.finish() >> shift) as usize;
+        loop {
+            match table[slot] {
+                0 => {
+                    table[slot] = at as u32 + 1;
+                    first.push(at as u32);
+                    break;
+                }
+                place if records[place as usize - 1].shape.template == record.shape.template => {
+                    first.push(place - 1);
+                    break;
+                }
+                _ => slot = (slot + 1) % slots,
+            }
+        }
+    }
+    first
+}
+
+/// Which records are of a low kind and look like many others.
+fn common(records: &[Record], alike: &[u32]) -> Vec<bool> {
+    /// Times a template is met until its lines are noise.
+    const MANY: u32 = 5;
+    let low = |record: &Record| record.shape.class < Class::Command;
+    let mut met = vec![0u32; records.len()];
+    for (record, &first) in records.iter().zip(alike).filter(|(record, _)| low(record)) {
+        met[first as usize] += record.count;
+    }
+    records.iter().zip(alike).map(|(record, &first)| low(record) && met[first as usize] >= MANY).collect()
+}
+
 /// Raises the first lines, the lines before the end of the run, and the very last ones.
-fn edges(records: &[Record], end: usize, weights: &mut [u8]) {
+fn edges(of: &Text<'_>, end: usize, quiet: bool, weights: &mut [u8]) {
+    let Text { records, text, common } = *of;
     let lift = |weights: &mut [u8], at: usize, to: u8| {
         if !matches!(records[at].shape.class, Class::Blank | Class::Rule) {
             weights[at] = weights[at].max(to);
@@ -434,26 +524,56 @@ fn edges(records: &[Record], end: usize, weights: &mut [u8]) {
     for at in 0..records.len().min(HEAD_LINES) {
         lift(weights, at, HEAD);
     }
-    for at in end.saturating_sub(TAIL_LINES)..=end.min(records.len().saturating_sub(1)) {
-        lift(weights, at, TAIL.saturating_sub((end - at) as u8));
+    let step = records.get(end).is_some_and(|r| r.body(text).starts_with(STEP_ERROR));
+    let (lines, one) = if quiet { QUIET_TAIL } else { (TAIL_LINES, 1) };
+    // What a CI system prints behind the step that failed is cleaning up; otherwise the text's own end counts as well.
+    let last = records.len().saturating_sub(1);
+    let ends = [Some(end.min(last)), (!step && end < last).then_some(last)];
+    for end in ends.into_iter().flatten() {
+        let mut rare = 0;
+        for at in (0..=end).rev() {
+            if common[at] && end - at > AFTER_LINES {
+                if end - at <= lines {
+                    lift(weights, at, NOISE);
+                }
+            } else {
+                lift(weights, at, if at == last { LAST } else { TAIL.saturating_sub((rare / one) as u8) });
+                rare += 1;
+            }
+            if rare > lines || end - at > FAR {
+                break;
+            }
+        }
     }
-    for at in records.len().saturating_sub(AFTER_LINES)..records.len() {
-        lift(weights, at, AFTER);
+    for (at, record) in records.iter().enumerate().skip(records.len().saturating_sub(AFTER_LINES)) {
+        let told = record.shape.class == Class::Cause && !step;
+        lift(weights, at, if told { TAIL } else { AFTER });
     }
 }
 
 /// One sample of each template is worth more than another of the same; lines with opaque tokens are none.
-fn samples(records: &[Record], text: &str, weights: &mut [u8]) {
-    let mut seen: Map<u64, ()> = Map::default();
+fn samples(records: &[Record], text: &str, alike: &[u32], weights: &mut [u8]) {
+    let mut seen = vec![false; records.len()];
     for (at, record) in records.iter().enumerate() {
         if weights[at] >= WANTED {
             continue;
         }
-        let opaque = record.body(text).split(u8::is_ascii_whitespace).any(|token| token.len() > SAMPLE_TOKEN);
-        if opaque {
+        if opaque(record.body(text)) {
             weights[at] = 0;
-        } else if record.shape.class == Class::Plain && seen.insert(record.shape.template, ()).is_some() {
+        } else if record.shape.class == Class::Plain && std::mem::replace(&mut seen[alike[at] as usize], true) {
             weights[at] = 4;
         }
     }
+}
+
+/// Whether a line has a token that is too long for a sample.
+fn opaque(line: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(window) = line.get(at..=at + SAMPLE_TOKEN) {
+        match window.iter().rposition(u8::is_ascii_whitespace) {
+            Some(blank) => at += blank + 1,
+            None => return true,
+        }
+    }
+    false
 }

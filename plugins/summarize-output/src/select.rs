@@ -68,19 +68,22 @@ impl<'a> Choice<'a> {
             weights: &ranked.weights,
             ranked: Some(ranked),
         };
-        let order = by_weight(&ranked.weights);
+        let mut order = by_weight(&ranked.weights);
         let mut room = bytes.saturating_sub(HEADER);
+        let mut best = choice.kept.clone();
         for _ in 0..ROUNDS {
-            let before = choice.kept.clone();
-            choice.fill(&order, room, bytes / SAMPLES);
-            let written = choice.write(Ended::Unknown, false).len();
-            if written + HEADER > bytes {
-                choice.kept = before;
-                break;
+            choice.fill(&mut order, room, bytes / SAMPLES);
+            // The header is in it, for the longest way to end.
+            let written = choice.write(Ended::Exit(i32::MIN), false).len();
+            if written > bytes {
+                room = room.saturating_sub(written - bytes);
+                continue;
             }
+            best.copy_from_slice(&choice.kept);
             // Marks are mostly shorter than assumed; what is left goes to the next records.
-            room += (bytes - HEADER).saturating_sub(written);
+            room += bytes - written;
         }
+        choice.kept = best;
         choice
     }
 
@@ -110,16 +113,20 @@ impl<'a> Choice<'a> {
     }
 
     /// Takes records in an order until `room` bytes are used, and samples until `samples` are.
-    fn fill(&mut self, order: &[(u8, usize)], room: usize, samples: usize) {
+    fn fill(&mut self, order: &mut [Candidate], room: usize, samples: usize) {
         let mut used = self.mark;
         self.kept.fill(false);
-        for &(weight, at) in order {
-            let room = if weight >= WANTED { room } else { samples };
-            let cost = self.cost(at);
+        let most = room.max(samples);
+        for Candidate { weight, at, cost } in order {
+            if used + self.mark >= most {
+                break; // Not even an empty line fits.
+            }
+            let room = if *weight >= WANTED { room } else { samples };
+            let cost = *cost.get_or_insert_with(|| self.cost(*at));
             if used + cost <= room {
-                self.kept[at] = true;
+                self.kept[*at] = true;
                 // A mark on either side at worst; a neighbour that is kept needs none.
-                used = used + cost - self.marks_saved(at);
+                used = used + cost - self.marks_saved(*at);
             }
         }
     }
@@ -260,8 +267,17 @@ impl<'a> Choice<'a> {
     }
 }
 
+/// A record that may be kept.
+#[derive(Clone, Copy, Default)]
+struct Candidate {
+    weight: u8,
+    at: usize,
+    /// Bytes it takes at worst, once it has been asked for.
+    cost: Option<usize>,
+}
+
 /// Records with their weights, the heaviest first and the earliest first among equals. A weight of 0 is never taken.
-fn by_weight(weights: &[u8]) -> Vec<(u8, usize)> {
+fn by_weight(weights: &[u8]) -> Vec<Candidate> {
     let mut starts = [0usize; 257];
     for &weight in weights {
         starts[usize::from(u8::MAX - weight) + 1] += 1;
@@ -270,10 +286,10 @@ fn by_weight(weights: &[u8]) -> Vec<(u8, usize)> {
         starts[at] += starts[at - 1];
     }
     let wanted = starts[usize::from(u8::MAX)];
-    let mut sorted = vec![(0, 0); weights.len()];
+    let mut sorted = vec![Candidate::default(); weights.len()];
     for (at, &weight) in weights.iter().enumerate() {
         let slot = &mut starts[usize::from(u8::MAX - weight)];
-        sorted[*slot] = (weight, at);
+        sorted[*slot] = Candidate { weight, at, cost: None };
         *slot += 1;
     }
     sorted.truncate(wanted);

@@ -1,424 +1,434 @@
-//! One walk over the bytes of a line: collects the facts that [`crate::classify`] decides on, and the line's template.
+//! One walk over a line, sixty-four bytes at a time: finds the words and numbers that may tell its kind, and its template.
 //!
 //! This must never allocate, and never look at a byte more than a few times: it is most of the plugin's running time.
 
-use crate::words::{PACKED, Word, look_up};
+use crate::simd::{self, BLOCK, Kinds, low};
+use crate::tell::{Facts, Tell, closing};
+use crate::words::may_tell;
 
 /// Bytes of a line that are looked at. What tells a line's kind stands at its front; the rest of a very long line is data.
 pub const LOOKED_AT: usize = 2_000;
 
-/// What a walk found.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    /// The first word.
-    pub first: Option<Word>,
-    /// The second word.
-    pub second: Option<Word>,
-    /// The last word.
-    pub last: Option<Word>,
-    /// The first word has no lower-case letter and at least two letters.
-    pub first_upper: bool,
-    /// The last word likewise.
-    pub last_upper: bool,
-    /// Words seen.
-    pub words: u32,
-    /// Letters or digits were seen.
-    pub alphanumeric: bool,
-    /// An unmistakable error: `error:`, `error[…`, `TypeError:`, `fatal:`, `panicked`, …
-    pub strong: bool,
-    /// `fatal:` itself.
-    pub fatal: bool,
-    /// A failure word in capitals or behind dots: `FAILED`, `FAILURE!`, `...Failed`.
-    pub fail_upper: bool,
-    /// Any failure word that no count of zero takes back.
-    pub fail: bool,
-    /// A word of a cause in prose.
-    pub cause: bool,
-    /// A word of success.
-    pub pass: bool,
-    /// A word of warning.
-    pub warn: bool,
-    /// A low level stands near the front: `INFO`, `level=debug`.
-    pub low_level: bool,
-    /// Counted things: `3 failed`, `Failures: 2`, `12 tests`.
-    pub pairs: u32,
-    /// Counted bad things that were not zero.
-    pub bad_counts: u32,
-    /// Counted bad things that were zero.
-    pub zero_counts: u32,
-    /// Counted successes.
-    pub pass_counts: u32,
-    /// `100%` was seen.
-    pub hundred_percent: bool,
-    /// A percentage was seen.
-    pub percent: bool,
-    /// `n/m` was seen, and whether the two were equal.
-    pub fraction: Option<bool>,
-    /// `all` was seen.
-    pub all: bool,
-    /// An exit status other than zero after `exit`, `exited`, `returned`.
-    pub exit_code: bool,
-    /// A `file.ext:line`, `file.ext(line` or `"file", line n`.
-    pub located: bool,
-    /// The location ends in the first token.
-    pub located_first: bool,
-    /// A `/` was seen in a token.
-    pub path: bool,
-    /// The first token names a test: `tests/a.py::test_b`, `a::b::c`.
-    pub test_id: bool,
-    /// Tokens (runs without white space).
-    pub tokens: u32,
-    /// Hash of the line with digits, hexadecimal, quoted strings and paths taken out.
-    pub template: u64,
+/// A hash of a template: a sum over its elements, each mixed with its place in the line, so that words, numbers and other
+/// bytes may be added in any order.
+#[derive(Clone, Copy, Debug, Default)]
+struct Template {
+    sum: u64,
+    /// Elements so far.
+    count: u32,
 }
 
-/// The odd constant of a multiplicative hash (the golden ratio of 2^64).
-const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
-
-fn mix(hash: u64, value: u64) -> u64 {
-    (hash.rotate_left(5) ^ value).wrapping_mul(MIX)
-}
-
-/// Kinds of bytes.
-const OTHER: u8 = 0;
-const LETTER: u8 = 1;
-const DIGIT: u8 = 2;
-const SPACE: u8 = 3;
-
-const KIND: [u8; 256] = {
-    let mut kind = [OTHER; 256];
-    let mut at = 0;
-    while at < 256 {
-        let byte = at as u8;
-        kind[at] = if byte.is_ascii_alphabetic() {
-            LETTER
-        } else if byte.is_ascii_digit() {
-            DIGIT
-        } else if byte == b' ' || byte == b'\t' {
-            SPACE
-        } else {
-            OTHER
-        };
-        at += 1;
+impl Template {
+    /// Adds the element that so many come before, beside those that are counted.
+    #[inline]
+    fn add(&mut self, value: u64, before: u32) {
+        // The golden ratio of 2^64 and the fraction of the square root of 3, both odd.
+        const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
+        const PLACE: u64 = 0xBB67_AE85_84CA_A73B;
+        let mixed = value.wrapping_add(u64::from(self.count + before).wrapping_mul(PLACE)).wrapping_mul(MIX);
+        self.sum = self.sum.wrapping_add(mixed ^ mixed >> 32);
     }
-    kind
-};
 
-fn kind(byte: u8) -> u8 {
-    KIND[byte as usize]
+    /// Adds the next element.
+    fn push(&mut self, value: u64) {
+        self.add(value, 0);
+        self.count += 1;
+    }
 }
 
-/// The longest quoted string taken out of a template; a quote without an end within it is only a byte.
-const QUOTED: usize = 200;
+/// What stands for an identifier or a number in a template's hash: a run of letters and digits with any digit.
+const NUMBERED: u64 = 1;
+/// What stands for a string in quotes.
+const STRING: u64 = 2;
+/// What stands for a path.
+const PATH: u64 = 3;
 
-/// Walks over a line whose prefixes (timestamps and the like) are gone.
+/// Walks over the first `length` bytes of a text, a line whose prefixes (timestamps and the like) are gone. What stands
+/// behind them tells nothing; it is there so that the end of a line costs no more than its middle.
 #[must_use]
-pub fn walk(line: &[u8]) -> Facts {
-    let line = &line[..line.len().min(LOOKED_AT)];
-    let mut walk = Walk { facts: Facts::default(), number: None, word: (Word::Other, 0), before: Word::Other, exit: 0 };
+pub fn walk(text: &[u8], length: usize) -> Facts {
+    let length = length.min(LOOKED_AT);
+    let mut walk = Walk { text, line: &text[..length], tell: Tell::default(), template: Template::default(), first: 0 };
     let mut at = 0;
-    let mut hash = 0;
-    while at < line.len() {
-        // One token a round.
-        if kind(line[at]) == SPACE {
-            at += 1;
-            continue;
-        }
-        walk.facts.tokens += 1;
-        let token = at;
-        let mut own = hash;
-        let mut path = false;
-        let mut plain = true;
-        while at < line.len() {
-            let byte = line[at];
-            match kind(byte) {
-                SPACE => break,
-                LETTER => {
-                    let start = at;
-                    let mut packed = 0u64;
-                    let mut upper = true;
-                    while at < line.len() && kind(line[at]) == LETTER {
-                        if at - start < PACKED {
-                            packed |= u64::from(line[at] | 0x20) << (8 * (at - start));
-                        }
-                        upper &= line[at] & 0x20 == 0;
-                        at += 1;
-                    }
-                    if at < line.len() && kind(line[at]) == DIGIT || start > token && kind(line[start - 1]) == DIGIT {
-                        // Letters beside digits are an identifier or hexadecimal: any of them is like any other.
-                        if plain {
-                            own = mix(own, 1);
-                            plain = false;
-                        }
-                    } else {
-                        own = mix(own, packed ^ ((at - start) as u64) << 56);
-                        plain = true;
-                    }
-                    walk.word(line, start, at, packed, upper);
+    while at < length {
+        at = walk.window(at);
+    }
+    walk.tell.done(walk.template.sum)
+}
+
+/// A walk on its way.
+struct Walk<'t> {
+    text: &'t [u8],
+    line: &'t [u8],
+    tell: Tell,
+    template: Template,
+    /// Where the first token begins.
+    first: usize,
+}
+
+/// Strings in quotes at the beginnings of tokens, in a window.
+#[derive(Clone, Copy, Debug, Default)]
+struct Strings {
+    /// Their first quotes.
+    starts: u64,
+    /// All their bytes, with both quotes.
+    bytes: u64,
+}
+
+/// What the bytes of a window belong to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Parts {
+    /// Tokens.
+    tokens: u64,
+    /// Those of them that are paths.
+    paths: u64,
+    /// The first bytes of paths.
+    path_starts: u64,
+    strings: Strings,
+}
+
+/// Calls with the place of each bit and the bit itself; what comes back is done with.
+#[inline]
+fn each(mut bits: u64, mut call: impl FnMut(usize, u64) -> u64) {
+    while bits != 0 {
+        let done = call(bits.trailing_zeros() as usize, bits & bits.wrapping_neg());
+        bits &= !done;
+    }
+}
+
+/// The bit that tells a small letter from a capital one, in eight bytes.
+const SMALL: u64 = 0x2020_2020_2020_2020;
+
+impl Walk<'_> {
+    /// Walks over whole tokens from `from` on, which is not within one, and tells where to go on. A token that does not
+    /// fit into a window is walked over by itself.
+    #[inline]
+    fn window(&mut self, from: usize) -> usize {
+        let left = self.line.len() - from;
+        let mut kinds = simd::kinds(self.text, from).first(left);
+        let mut strings = Strings::default();
+        let mut looked = 0;
+        loop {
+            let opens = kinds.quotes & !kinds.blanks & (kinds.blanks << 1 | 1) & !low(looked);
+            if opens == 0 {
+                break;
+            }
+            let at = opens.trailing_zeros() as usize;
+            let Some(end) = self.closing(from, at, kinds.quotes) else {
+                looked = at + 1;
+                continue;
+            };
+            looked = end + 1 - from;
+            if looked > BLOCK {
+                if at == 0 {
+                    return self.token(from, Some(end));
                 }
-                DIGIT => {
-                    let start = at;
-                    let mut value = 0u32;
-                    while at < line.len() && kind(line[at]) == DIGIT {
-                        value = value.saturating_mul(10).saturating_add(u32::from(line[at] - b'0'));
-                        at += 1;
-                    }
-                    if plain {
-                        own = mix(own, 1);
-                        plain = false;
-                    }
-                    walk.number(line, token, start, at, value);
+                self.tokens(from, kinds.first(at), low(at), strings);
+                return self.token(from + at, Some(end));
+            }
+            // The words in quotes say nothing about the line's kind, except that they are there.
+            let string = low(looked) & !low(at);
+            kinds = kinds.without(string);
+            strings.starts |= 1 << at;
+            strings.bytes |= string;
+        }
+        let mut count = left.min(BLOCK);
+        if left > BLOCK {
+            // Up to the last blank.
+            count = BLOCK - kinds.blanks.leading_zeros() as usize;
+            if count == 0 {
+                return self.token(from, closing(self.line, from));
+            }
+        }
+        self.tokens(from, kinds.first(count), low(count), strings);
+        from + count
+    }
+
+    /// As [`closing`], with a look at the quotes of the window first.
+    #[inline]
+    fn closing(&self, from: usize, at: usize, quotes: u64) -> Option<usize> {
+        let quote = self.line[from + at];
+        let mut others = quotes & !low(at + 1);
+        while others != 0 {
+            let end = from + others.trailing_zeros() as usize;
+            if self.line[end] == quote {
+                return Some(end);
+            }
+            others &= others - 1;
+        }
+        closing(self.line, from + at)
+    }
+
+    /// Walks over the tokens of a window.
+    #[inline(never)]
+    fn tokens(&mut self, from: usize, kinds: Kinds, within: u64, strings: Strings) {
+        let tokens = !kinds.blanks & within;
+        let starts = tokens & !(tokens << 1);
+        let strings = Strings { starts: strings.starts & within, bytes: strings.bytes & within };
+        // Paths: the tokens with a slash.
+        let (mut paths, mut path_starts) = (0, 0);
+        each(kinds.slashes, |at, _| {
+            let before = !tokens & low(at);
+            let start = BLOCK - before.leading_zeros() as usize;
+            let end = at + (!(tokens >> at)).trailing_zeros() as usize;
+            if end - start > 1 {
+                paths |= low(end) & !low(start);
+                path_starts |= 1 << start;
+            }
+            low(end)
+        });
+        let tell = &mut self.tell;
+        if tell.facts.tokens == 0 && starts != 0 {
+            self.first = from + starts.trailing_zeros() as usize;
+            if paths & starts & starts.wrapping_neg() != 0 {
+                let end = (!(tokens >> starts.trailing_zeros())).trailing_zeros() as usize;
+                tell.facts.test_id = colons(&self.line[self.first..self.first + end]);
+            }
+        }
+        tell.facts.tokens += starts.count_ones();
+        tell.facts.path |= kinds.slashes != 0;
+        let parts = Parts { tokens, paths, path_starts, strings };
+        self.elements(from, from, &kinds, parts);
+    }
+
+    /// Walks over runs of letters and digits, and over the other bytes of tokens, from `from` on. A token that begins
+    /// before that begins at `token`.
+    #[inline(never)]
+    fn elements(&mut self, from: usize, token: usize, kinds: &Kinds, parts: Parts) {
+        let Parts { tokens, paths, path_starts, strings } = parts;
+        let alphanumeric = kinds.letters | kinds.digits;
+        self.tell.facts.alphanumeric |= alphanumeric != 0;
+        if kinds.digits != 0 {
+            self.numbers(from, token, kinds, tokens);
+        }
+        let runs = alphanumeric & !(alphanumeric << 1);
+        let words = kinds.letters & !(kinds.letters << 1);
+        let others = tokens & !alphanumeric & !paths & !strings.bytes;
+        let strings = strings.starts & !paths;
+        let elements = runs & !paths | path_starts | others | strings;
+        let before = |bit: u64| (elements & (bit - 1)).count_ones();
+        let mut template = self.template;
+        let mut pure = runs;
+        each(kinds.digits, |at, _| {
+            // A run with a digit in it is an identifier, a number or hexadecimal: any of them is like any other.
+            let start = BLOCK - (!alphanumeric & low(at)).leading_zeros() as usize;
+            let end = at + (!(alphanumeric >> at)).trailing_zeros() as usize;
+            pure &= !(1 << start);
+            if paths & 1 << start == 0 {
+                template.add(NUMBERED, before(1 << start));
+            }
+            if end - start > LETTERS && ends_like_an_error(self.line[from + end - 1]) {
+                let line = &self.line[..from + end];
+                let name = line.len() - line.iter().rev().take_while(|b| b.is_ascii_alphabetic()).count();
+                let before = words & low(name.saturating_sub(from));
+                self.tell.word(self.line, name, line.len(), 0, before.count_ones());
+            }
+            low(end)
+        });
+        each(pure, |at, bit| {
+            let length = (!(kinds.letters >> at)).trailing_zeros() as usize;
+            let eight = simd::eight(self.text, from + at);
+            let word = word(eight, length);
+            if paths & bit == 0 {
+                template.add(word ^ (length as u64) << 56, before(bit));
+            }
+            let end = from + at + length;
+            let name = length >= LETTERS && eight & 0x20 == 0 && ends_like_an_error(self.line[end - 1]);
+            if name || may_tell(word, length) {
+                self.tell.word(self.line, from + at, end, word, (words & (bit - 1)).count_ones());
+            }
+            bit
+        });
+        each(others, |at, bit| {
+            template.add(u64::from(self.line[from + at]), before(bit));
+            bit
+        });
+        each(path_starts, |_, bit| {
+            template.add(PATH, before(bit));
+            bit
+        });
+        each(strings, |_, bit| {
+            template.add(STRING, before(bit));
+            bit
+        });
+        template.count += elements.count_ones();
+        self.template = template;
+        self.tell.facts.words += words.count_ones();
+    }
+
+    /// Finds the numbers of a window that may say something.
+    #[inline]
+    fn numbers(&mut self, from: usize, token: usize, kinds: &Kinds, tokens: u64) {
+        let marked = from > 0 && matches!(self.line[from - 1], b':' | b'(' | b'/');
+        let marks = (kinds.marks | kinds.slashes) << 1 | u64::from(marked);
+        each(kinds.digits & !(kinds.digits << 1) & marks, |at, bit| {
+            let before = !tokens & low(at);
+            let token = if before == 0 { token } else { from + BLOCK - before.leading_zeros() as usize };
+            self.tell.place(self.line, token, from + at, token == self.first);
+            bit
+        });
+        each(kinds.digits & kinds.percents >> 1, |at, bit| {
+            self.tell.percent(self.line, from + at + 1);
+            bit
+        });
+    }
+
+    /// Walks over a token of any length, and tells where it ends. `string` is where the string ends that opens it.
+    #[inline(never)]
+    fn token(&mut self, token: usize, string: Option<usize>) -> usize {
+        let line = self.line;
+        // The words in quotes say nothing about the line's kind, except that they are there.
+        let mut at = string.map_or(token, |end| end + 1);
+        let end = memchr::memchr2(b' ', b'\t', &line[at..]).map_or(line.len(), |found| at + found);
+        let path = memchr::memchr2(b'/', b'\\', &line[at..end]).is_some();
+        if self.tell.facts.tokens == 0 {
+            self.first = token;
+            self.tell.facts.test_id = path && colons(&line[token..end]);
+        }
+        self.tell.facts.tokens += 1;
+        self.tell.facts.path |= path;
+        let before = self.template;
+        if string.is_some() {
+            self.template.push(STRING);
+        }
+        // Of a path, nothing is hashed but that it is one.
+        let paths = if path { u64::MAX } else { 0 };
+        while at < end {
+            let mut count = BLOCK.min(end - at);
+            let kinds = simd::kinds(self.text, at).first(count);
+            if end - at > BLOCK {
+                // Up to the last byte that is neither letter nor digit.
+                count -= (kinds.letters | kinds.digits).leading_ones() as usize;
+                if count == 0 {
+                    at = self.run(token, at, end);
+                    continue;
                 }
-                _ => {
-                    plain = true;
-                    path |= byte == b'/' || byte == b'\\';
-                    if (byte == b'"' || byte == b'\'' || byte == b'`')
-                        && at == token
-                        && let Some(end) = closing(line, at)
-                    {
-                        // The words in quotes say nothing about the line's kind, except that they are there.
-                        own = mix(own, 2);
-                        at = end + 1;
-                        continue;
-                    }
-                    own = mix(own, u64::from(byte));
-                    at += 1;
+            }
+            let parts = Parts { tokens: low(count), paths, ..Parts::default() };
+            self.elements(at, token, &kinds.first(count), parts);
+            at += count;
+        }
+        if path && end - token > 1 {
+            self.template = before;
+            self.template.push(PATH);
+        }
+        end
+    }
+
+    /// Walks over a run of letters and digits that is too long for a window, and tells where it ends.
+    fn run(&mut self, token: usize, start: usize, end: usize) -> usize {
+        let line = self.line;
+        let mut numbered = false;
+        let mut at = start;
+        while at < end && line[at].is_ascii_alphanumeric() {
+            let from = at;
+            if line[at].is_ascii_digit() {
+                numbered = true;
+                at += line[at..end].iter().take_while(|b| b.is_ascii_digit()).count();
+                self.tell.place(line, token, from, token == self.first);
+                if line.get(at) == Some(&b'%') {
+                    self.tell.percent(line, at);
                 }
+                continue;
             }
+            at += line[at..end].iter().take_while(|b| b.is_ascii_alphabetic()).count();
+            self.tell.word(line, from, at, word(simd::eight(self.text, from), at - from), 0);
+            self.tell.facts.words += 1;
         }
-        walk.facts.path |= path;
-        if walk.facts.tokens == 1 && path && memchr::memmem::find(&line[token..at], b"::").is_some() {
-            walk.facts.test_id = true;
-        }
-        hash = if path && at - token > 1 { mix(hash, 3) } else { own };
-    }
-    let mut facts = walk.facts;
-    facts.template = mix(hash, 4);
-    facts
-}
-
-fn closing(line: &[u8], open: usize) -> Option<usize> {
-    let end = line.len().min(open + QUOTED);
-    memchr::memchr(line[open], &line[open + 1..end]).map(|found| open + 1 + found)
-}
-
-struct Walk {
-    facts: Facts,
-    /// The last number and where it ended.
-    number: Option<(u32, usize)>,
-    /// The last word and where it ended.
-    word: (Word, usize),
-    /// The word before that.
-    before: Word,
-    /// Words since `exit`, plus one; 0 if there was none.
-    exit: u32,
-}
-
-impl Walk {
-    fn word(&mut self, line: &[u8], start: usize, end: usize, packed: u64, upper: bool) {
-        let length = end - start;
-        let facts = &mut self.facts;
-        facts.alphanumeric = true;
-        facts.words += 1;
-        let after = line.get(end).copied().unwrap_or(b' ');
-        let joined = joined(line, start, end);
-        let mut word = if joined { Word::Other } else { look_up(packed, length) };
-        if word == Word::Other && length > 5 && camel_error(&line[start..end], after) {
-            // `TypeError: …`, `java.io.IOException`, `AssertionError` at the end of a line.
-            if after == b':' || end == line.len() {
-                facts.strong = true;
-            } else if !joined {
-                facts.cause = true;
-            }
-        }
-        if word == Word::Error && length == 3 && !upper {
-            word = Word::Other; // `err` in small letters is a variable.
-        }
-        self.exit = match (word, self.exit) {
-            (Word::Exit, _) => 1,
-            (_, 0) => 0,
-            (_, words) => words + 1,
-        };
-        match facts.words {
-            1 => {
-                facts.first = Some(word);
-                facts.first_upper = upper && length > 1;
-            }
-            2 => facts.second = Some(word),
-            _ => {}
-        }
-        let previous = self.word.0;
-        let taken_back =
-            matches!(previous, Word::No) || self.number.is_some_and(|(n, at)| n == 0 && near(line, at, start));
-        let counted = self.number.filter(|&(_, at)| near(line, at, start));
-        if let Some((count, _)) = counted {
-            self.count(word, count);
-        } else if word == Word::Fail && self.before == Word::Tests && self.facts.pairs > 0 {
-            self.count(word, 1);
-        }
-        let facts = &mut self.facts;
-        match word {
-            Word::Error if !taken_back => {
-                let opens = upper
-                    || matches!(after, b':' | b'[' | b'!' | b']' | b'(')
-                    || facts.words == 1 && start == 0
-                    || facts.words == 2 && matches!(self.word.0, Word::Tool)
-                    || code_follows(line, end);
-                if opens { facts.strong = true } else { facts.cause = true }
-            }
-            Word::Errors if !taken_back => facts.cause = true,
-            Word::Fatal => {
-                facts.fatal |= after == b':' || upper;
-                facts.strong = true;
-            }
-            Word::Panic if !taken_back => {
-                facts.strong |= facts.words == 1 || after == b':' || length == 8;
-                facts.cause = true;
-            }
-            Word::Exception if !taken_back => {
-                facts.strong |= after == b':' || facts.words == 1;
-                facts.cause = true;
-            }
-            Word::Fail if !taken_back => {
-                facts.fail = true;
-                // `...***Failed` and `.....Failed` end a line of dots.
-                let dotted = start > 0 && matches!(line[start - 1], b'*' | b'.') && line[start].is_ascii_uppercase();
-                facts.fail_upper |= upper || dotted;
-            }
-            Word::Cause | Word::Killed if !taken_back => facts.cause = true,
-            Word::Closing if previous == Word::Not => facts.cause = true,
-            Word::Pass if previous != Word::Not => facts.pass = true,
-            Word::Warn => facts.warn = true,
-            Word::Info if facts.words <= 3 && (upper || after == b':' || after == b']') || previous == Word::Level => {
-                facts.low_level = true;
-            }
-            Word::All => facts.all = true,
-            _ => {}
-        }
-        facts.last = Some(word);
-        facts.last_upper = upper && length > 1;
-        self.before = previous;
-        self.word = (word, end);
-    }
-
-    fn number(&mut self, line: &[u8], token: usize, start: usize, end: usize, value: u32) {
-        self.facts.alphanumeric = true;
-        let after = line.get(end).copied().unwrap_or(b' ');
-        let whole = start == token || !line[start - 1].is_ascii_alphanumeric();
-        if after == b'%' {
-            self.facts.percent = true;
-            self.facts.hundred_percent |= value == 100 && whole;
-        }
-        if start > 0
-            && line[start - 1] == b'/'
-            && let Some((before, at)) = self.number
-            && at + 1 == start
-        {
-            self.facts.fraction = Some(before == value);
-        }
-        if whole && !after.is_ascii_alphabetic() {
-            let (word, at) = self.word;
-            if at > 0 && after != b'.' && assigned(&line[at..start]) {
-                self.count(word, value);
-            }
-            if value != 0 && (1..=3).contains(&self.exit) && (self.exit == 1 || word == Word::Code) {
-                self.facts.exit_code = true;
-            }
-            if word == Word::LineNo
-                && start > at
-                && line[at] == b' '
-                && memchr::memchr2(b'"', b',', &line[..at]).is_some()
-            {
-                self.facts.located = true;
-                self.facts.located_first |= self.facts.words <= 2;
-            }
-        }
-        if start > token + 1 && matches!(line[start - 1], b':' | b'(') && file_name(&line[token..start - 1]) {
-            self.facts.located = true;
-            self.facts.located_first |= self.facts.tokens == 1;
-        }
-        self.number = Some((value, end));
-    }
-
-    fn count(&mut self, word: Word, count: u32) {
-        let facts = &mut self.facts;
-        match word {
-            Word::Fail | Word::Errors | Word::Error => {
-                facts.pairs += 1;
-                if count == 0 { facts.zero_counts += 1 } else { facts.bad_counts += 1 }
-            }
-            Word::Pass => {
-                facts.pairs += 1;
-                facts.pass_counts += 1;
-            }
-            Word::Tests | Word::Skipped | Word::Warn => facts.pairs += 1,
-            _ => {}
-        }
+        self.tell.facts.alphanumeric = true;
+        let value = word(simd::eight(self.text, start), at - start) ^ ((at - start) as u64) << 56;
+        self.template.push(if numbered { NUMBERED } else { value });
+        at
     }
 }
 
-/// Whether a word is part of a name (`no-error`, `error.rs`, `errors/mod`), which says nothing about the line.
-fn joined(line: &[u8], start: usize, end: usize) -> bool {
-    let name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let before = start.checked_sub(1).map_or(b' ', |at| line[at]);
-    let second = start.checked_sub(2).map_or(b' ', |at| line[at]);
-    let after = line.get(end).copied().unwrap_or(b' ');
-    let next = line.get(end + 1).copied().unwrap_or(b' ');
-    matches!(before, b'_' | b'/' | b'\\' | b'$' | b'@' | b'&')
-        || before.is_ascii_digit()
-        || matches!(before, b'-' | b'.') && name(second)
-        || before == b':' && second == b':' && after != b':'
-        || before == b'-' && second == b'-'
-        || matches!(after, b'_' | b'/' | b'\\' | b'$' | b'@')
-        || after.is_ascii_digit()
-        || matches!(after, b'-' | b'.') && name(next)
-        || after == b':' && next == b':'
-        || after == b'(' && next == b')'
+/// A word as [`crate::words::pack`] packs it, from the eight bytes it begins with.
+#[inline]
+fn word(eight: u64, length: usize) -> u64 {
+    (eight | SMALL) & u64::MAX >> (BLOCK - 8 * length.clamp(1, 8))
 }
 
-/// `SomethingError` or `SomethingException`, as languages name them.
-fn camel_error(word: &[u8], after: u8) -> bool {
-    word[0].is_ascii_uppercase()
-        && !matches!(after, b'/' | b'\\' | b'_')
-        && (word.ends_with(b"Error") || word.ends_with(b"Exception") || word.ends_with(b"Failure"))
+/// The fewest letters of a name such as `IOError`.
+const LETTERS: usize = 6;
+
+/// Whether a letter ends `Error`, `Exception` or `Failure`.
+fn ends_like_an_error(letter: u8) -> bool {
+    matches!(letter, b'r' | b'n' | b'e')
 }
 
-/// `error TS2304`, `error CS1002`, `error 404`: the word and a code.
-fn code_follows(line: &[u8], end: usize) -> bool {
-    let rest = &line[end..line.len().min(end + 8)];
-    rest.first() == Some(&b' ')
-        && rest.get(1).is_some_and(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
-        && rest[1..].iter().take_while(|b| b.is_ascii_alphanumeric()).any(u8::is_ascii_digit)
+/// Whether a token has two colons in a row.
+fn colons(token: &[u8]) -> bool {
+    token.windows(2).any(|pair| pair == b"::")
 }
 
-/// One blank or dash between a number's end and a word's start; more of them separate columns.
-fn near(line: &[u8], at: usize, start: usize) -> bool {
-    start == at + 1 && matches!(line[at], b' ' | b'-')
-}
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-/// `: `, `=` or the like between a word and a number.
-fn assigned(between: &[u8]) -> bool {
-    between.len() <= 12
-        && between.iter().all(|b| matches!(b, b' ' | b':' | b'=' | b'\t'))
-        && between.iter().any(|b| matches!(b, b':' | b'='))
-}
+    use super::*;
 
-/// Endings of host names, which are no endings of files: `example.com:443` is no location.
-const HOSTS: [&[u8]; 9] = [b"com", b"org", b"net", b"io", b"dev", b"test", b"local", b"internal", b"localhost"];
-
-/// The longest ending of a file that counts as one, such as `.gradle`.
-const ENDING: usize = 7;
-
-/// Whether a token so far ends like a file's name.
-fn file_name(token: &[u8]) -> bool {
-    let ending = token.iter().rev().take(ENDING + 1).take_while(|b| b.is_ascii_alphanumeric()).count();
-    if ending == 0 || ending > ENDING || ending >= token.len() {
-        return false;
+    fn template(line: &str) -> u64 {
+        walk(line.as_bytes(), line.len()).template
     }
-    let (name, ending) = token.split_at(token.len() - ending);
-    let stem = &name[..name.len() - 1];
-    name.ends_with(b".")
-        && ending[0].is_ascii_alphabetic()
-        && stem.last().is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b']' | b')'))
-        && !HOSTS.iter().any(|host| ending.eq_ignore_ascii_case(host))
+
+    #[test]
+    fn lines_that_differ_in_numbers_paths_strings_and_blanks_are_of_one_template() {
+        for (one, other) in [
+            ("[1/90] CC a1.o", "[12/90] CC a7.o"),
+            ("wrote 0x00ff3a bytes", "wrote 1a2b bytes"),
+            ("see src/a.rs: it is", "see /srv/b/c.rs(1,2): it is"),
+            ("got 'a b' from \"c\" now", "got 'x' from \"y z\" now"),
+            ("a - b", "a   -  b"),
+            ("Fetched it", "fetched it"),
+        ] {
+            assert_eq!(template(one), template(other), "{one} {other}");
+        }
+        for (one, other) in [
+            ("a b", "b a"),
+            ("a, b", "a; b"),
+            ("one 1 two", "one two 1"),
+            ("see a.rs", "see a/rs"),
+            ("got 'a' now", "got a now"),
+            ("----------", "=========="),
+            ("---------", "----------"),
+        ] {
+            assert_ne!(template(one), template(other), "{one} {other}");
+        }
+    }
+
+    fn piece() -> impl Strategy<Value = String> {
+        prop_oneof![
+            3 => "(error|Error|failed|FAILED|ok|exit|code|line|tests|no|not|warning|info|x|TypeError|name)",
+            3 => "[0-9]{1,4}",
+            2 => "[ ]{1,3}",
+            2 => "[-:=/.,(%_'\"`\\[\\]]",
+            1 => "[a-zA-Z0-9]{1,100}",
+            1 => "[a-z/.:0-9]{20,90}",
+            1 => "\\PC{0,8}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn where_a_line_stands_in_a_window_changes_nothing(
+            pieces in prop::collection::vec(piece(), 0..40),
+            blanks in 1..70usize,
+        ) {
+            let line = pieces.concat();
+            let (blanks, shifted) = (" ".repeat(blanks), " ".repeat(blanks + 1));
+            let of = |text: String| format!("{:?}", walk(text.as_bytes(), text.len()));
+            prop_assert_eq!(of(blanks + &line), of(shifted + &line));
+        }
+
+        #[test]
+        fn what_stands_behind_a_line_changes_nothing(
+            pieces in prop::collection::vec(piece(), 0..20),
+            behind in prop::collection::vec(piece(), 0..10),
+        ) {
+            let line = pieces.concat();
+            let text = format!("{line}{}", behind.concat());
+            let alone = walk(line.as_bytes(), line.len());
+            prop_assert_eq!(format!("{:?}", walk(text.as_bytes(), line.len())), format!("{alone:?}"));
+        }
+    }
 }

@@ -4,9 +4,10 @@
 //! first eight letters and their length. This must never hold the words of one project: only of runners and languages.
 
 /// What a word says about its line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Word {
     /// Says nothing.
+    #[default]
     Other,
     /// `error`, `err`.
     Error,
@@ -60,6 +61,22 @@ pub enum Word {
     Closing,
 }
 
+impl Word {
+    /// Whether a number beside it counts something.
+    #[must_use]
+    pub fn is_counted(self) -> bool {
+        use Word::{Error, Errors, Fail, Pass, Skipped, Tests, Warn};
+        matches!(self, Fail | Errors | Error | Pass | Tests | Skipped | Warn)
+    }
+
+    /// Whether it says that something went wrong, if there is any of it.
+    #[must_use]
+    pub fn is_bad(self) -> bool {
+        use Word::{Cause, Error, Errors, Exception, Fail, Killed, Panic};
+        matches!(self, Error | Errors | Panic | Exception | Fail | Cause | Killed)
+    }
+}
+
 /// The letters of a word that are packed; the rest decides by length only.
 pub const PACKED: usize = 8;
 
@@ -78,9 +95,14 @@ pub const fn pack(letters: &[u8]) -> u64 {
 /// Slots of the table: about twice the words, so that a look-up seldom needs a second step.
 const SLOTS: usize = 512;
 
-/// Spreads a packed word over the table. The factor is the golden ratio of 2^64, the usual one of multiplicative hashing.
+/// Spreads a packed word. The factor is the golden ratio of 2^64, the usual one of multiplicative hashing.
+const fn spread(packed: u64, len: usize) -> u64 {
+    (packed ^ ((len as u64) << 59)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// Where a word's look-up in the table begins.
 const fn slot(packed: u64, len: usize) -> usize {
-    ((packed ^ ((len as u64) << 59)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 55) as usize
+    (spread(packed, len) >> 55) as usize
 }
 
 macro_rules! words {
@@ -90,18 +112,23 @@ macro_rules! words {
 }
 
 words! {
-    Error: b"error" b"err";
-    Errors: b"errors" b"problems" b"problem" b"vulnerabilities" b"violations" b"offenses" b"issues" b"issue" b"errored";
+    Error: b"error" b"err" b"fehler" b"erreur" b"errore" b"erro";
+    Errors: b"errors" b"problems" b"problem" b"vulnerabilities" b"violations" b"offenses" b"issues" b"issue" b"errored" b"critical";
     Fatal: b"fatal";
     Panic: b"panic" b"panicked" b"traceback" b"uncaught" b"unhandled" b"segfault" b"segmentation" b"oom";
     Exception: b"exception" b"exceptions";
-    Fail: b"fail" b"fails" b"failed" b"failing" b"failure" b"failures" b"unsuccessful";
+    Fail: b"fail" b"fails" b"failed" b"failing" b"failure" b"failures" b"unsuccessful" b"fehlgeschlagen";
     Cause: b"denied" b"refused" b"undefined" b"unresolved" b"mismatch" b"mismatched" b"mismatches" b"cannot" b"unable"
         b"unexpected" b"invalid" b"missing" b"timeout" b"timed" b"conflict" b"conflicts" b"unknown" b"unrecognized"
         b"unsupported" b"forbidden" b"unauthorized" b"couldn" b"could" b"such" b"nonexistent" b"corrupt" b"corrupted" b"rejected"
         b"wrong" b"broken" b"violation" b"overflow" b"exceeded" b"unreachable" b"deadlock" b"incompatible" b"incorrect"
         b"unbound" b"outdated" b"cancelled" b"canceled" b"interrupted" b"bad" b"unavailable" b"dubious"
-        b"leaked" b"exhausted" b"expired" b"malformed" b"illegal" b"differ" b"differs";
+        b"leaked" b"exhausted" b"expired" b"malformed" b"illegal" b"differ" b"differs" b"reformat" b"reformatted"
+        b"threshold" b"insufficient" b"disallowed" b"prohibited" b"unsatisfiable" b"unmet" b"unauthenticated"
+        b"unresolvable" b"unreadable" b"uncommitted" b"duplicate" b"ambiguous" b"reject" b"truncated" b"stalled"
+        b"exceeds" b"corruption" b"inconsistent" b"unmatched" b"unhealthy" b"crash" b"collision" b"leak" b"leaks"
+        b"nonzero" b"incomplete" b"impossible" b"diverged" b"refusing" b"refuse" b"refuses" b"declined" b"blocked"
+        b"insecure" b"untrusted" b"undeclared" b"unterminated" b"mangled" b"outofmemory";
     Killed: b"killed" b"aborted" b"terminated" b"crashed" b"core";
     Pass: b"pass" b"passed" b"passes" b"passing" b"ok" b"success" b"successful" b"successfully" b"succeeded" b"done";
     Warn: b"warn" b"warning" b"warnings" b"deprecated" b"deprecation";
@@ -151,6 +178,26 @@ const fn table() -> [(u64, u8, Word); SLOTS] {
     table
 }
 
+/// One bit for each word, out of sixteen: most words that are not in the table find none.
+const SEEN: [u64; 64] = {
+    let mut seen = [0; 64];
+    let mut at = 0;
+    while at < WORDS.len() {
+        let spread = spread(pack(WORDS[at].0), WORDS[at].0.len());
+        seen[(spread >> 58) as usize] |= 1 << (spread >> 52 & 63);
+        at += 1;
+    }
+    seen
+};
+
+/// Whether a word may be in the table; [`look_up`] tells.
+#[inline]
+#[must_use]
+pub fn may_tell(packed: u64, len: usize) -> bool {
+    let spread = spread(packed, len);
+    SEEN[(spread >> 58) as usize] >> (spread >> 52 & 63) & 1 != 0
+}
+
 /// What a word of `len` letters says, given its first eight as [`pack`] packs them.
 #[must_use]
 pub fn look_up(packed: u64, len: usize) -> Word {
@@ -181,6 +228,7 @@ mod tests {
     fn every_word_of_the_list_is_in_the_table() {
         for (text, _) in WORDS {
             assert_ne!(look_up(pack(text), text.len()), Word::Other, "{}", String::from_utf8_lossy(text));
+            assert!(may_tell(pack(text), text.len()), "{}", String::from_utf8_lossy(text));
         }
     }
 }

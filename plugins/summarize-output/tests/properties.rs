@@ -87,6 +87,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
+    fn a_failed_run_is_never_only_marks(text in text(), budget in 150usize..4_000) {
+        let context = Context { exit_code: Some(1), ..Context::default() };
+        let text = format!("{}\nerror: the last one", text.trim_end());
+        if let Some(summary) = summary(&context, budget, &text) {
+            prop_assert!(summary.lines().skip(1).any(|line| !is_marker(line)), "{}", summary);
+        }
+    }
+
+    #[test]
     fn a_summary_is_whole_lines_in_order_within_the_budget(text in text(), budget in 100..1_500usize, context in context()) {
         let Some(summary) = summary(&context, budget, &text) else {
             let passes = text.len() <= budget * 4 || text.lines().count() <= 1;
