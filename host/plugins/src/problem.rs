@@ -178,8 +178,11 @@ pub fn safe_rule<'a>(rule: &'a str, masked: &str) -> &'a str {
     let shaped = !rule.is_empty()
         && rule.len() <= WORD_MAX
         && rule.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    let inside = masked.to_ascii_lowercase().find(rule);
-    let telling = rule.len() >= TELLING && inside.is_some_and(|at| at > 0 || rule.len() == masked.len());
+    let telling = shaped && rule.len() >= TELLING && {
+        let mut places = masked.as_bytes().windows(rule.len());
+        let inside = places.position(|part| part.eq_ignore_ascii_case(rule.as_bytes()));
+        inside.is_some_and(|at| at > 0 || rule.len() == masked.len())
+    };
     if shaped && !telling { rule } else { RULE_FALLBACK }
 }
 
