@@ -84,7 +84,9 @@ fn build(root: &Path, name: &str, target_dir: &Path, program: &[OsString]) -> Re
     cargo
         .args(&program[1..])
         .current_dir(root)
-        .args(["build", "--quiet", "--profile", "plugin", "--target", TARGET, "--package", name, "--lib"])
+        // As a component alone: a library that is one for Rust as well is not optimised as a whole, and is larger.
+        .args(["rustc", "--quiet", "--profile", "plugin", "--target", TARGET, "--package", name, "--lib"])
+        .args(["--crate-type", "cdylib"])
         .arg("--target-dir")
         .arg(target_dir)
         .env("CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS", "-Ctarget-feature=+simd128");

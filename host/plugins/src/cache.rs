@@ -21,7 +21,8 @@ use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::surface::Surface;
 
-/// The layout of an entry; another number is a miss.
+/// The layout of an entry; another number is a miss. What is in the cache is not counted again: a limit of
+/// [`crate::census`] that gets lower needs another number too.
 const FORMAT: u32 = 1;
 /// The largest description of an entry.
 const DESCRIPTION_MAX: u64 = 4 * 1024 * 1024;

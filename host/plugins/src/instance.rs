@@ -339,7 +339,9 @@ impl Instance {
                     let (start, end) = (span.start as usize, span.end as usize);
                     // A place that is none says nothing of what is masked: then all of the text counts.
                     let masked = window.text.get(start..end).unwrap_or(window.text);
-                    Span { start, end, rule: safe_rule(&span.rule, masked).to_owned() }
+                    let safe = safe_rule(&span.rule, masked);
+                    let rule = if safe == span.rule { span.rule } else { safe.to_owned() };
+                    Span { start, end, rule }
                 })
                 .collect(),
             show_until: found.show_until as usize,

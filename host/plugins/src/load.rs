@@ -88,14 +88,21 @@ impl Pipeline<'_> {
         if !self.step("header", |found| header(bytes, found)) {
             return;
         }
-        if !self.step("size", |found| found.problems.extend(census::over(bytes))) {
+        let loader = self.loader;
+        let mut compiled = None;
+        let sized = self.step("size", |found| {
+            // Whatever is in the cache was counted before it was compiled, and is not compiled again.
+            compiled = loader.cache.load(&loader.engine, found.digest);
+            if compiled.is_none() {
+                found.problems.extend(census::over(bytes));
+            }
+        });
+        if !sized {
             return;
         }
         // Both are read whatever the other says, so that the report names everything at once.
         self.step("manifest", |found| manifest(bytes, found));
-        let loader = self.loader;
-        let mut compiled = None;
-        if !self.step("interfaces", |found| compiled = interfaces(loader, bytes, found)) {
+        if !self.step("interfaces", |found| interfaces(compiled.as_ref(), bytes, found)) {
             return;
         }
         let mut effective = None;
@@ -252,9 +259,8 @@ fn surface_quickly_sound(bytes: &[u8]) -> bool {
 }
 
 /// Reads what the component imports and exports, from the cache's entry if there is one.
-fn interfaces(loader: &Loader, bytes: &[u8], found: &mut Examined) -> Option<Compiled> {
-    let cached = loader.cache.load(&loader.engine, found.digest);
-    let surface = match &cached {
+fn interfaces(cached: Option<&Compiled>, bytes: &[u8], found: &mut Examined) {
+    let surface = match cached {
         Some(compiled) => compiled.surface.clone(),
         None => match surface::read(bytes) {
             Ok(surface) => surface,
@@ -265,7 +271,7 @@ fn interfaces(loader: &Loader, bytes: &[u8], found: &mut Examined) -> Option<Com
                     format!("the file is damaged: {reason}"),
                     "copy or build it again; compare its digest with the author's",
                 ));
-                return None;
+                return;
             }
             Err(SurfaceError::TooLarge) => {
                 found.problems.push(Problem::new(
@@ -274,7 +280,7 @@ fn interfaces(loader: &Loader, bytes: &[u8], found: &mut Examined) -> Option<Com
                     "the types of its imports and exports have more parts than are compared",
                     "build it for one of the worlds of hermes:hook (see `hermes plugins new`)",
                 ));
-                return None;
+                return;
             }
             Err(SurfaceError::Feature(reason)) => {
                 found.problems.push(Problem::new(
@@ -283,7 +289,7 @@ fn interfaces(loader: &Loader, bytes: &[u8], found: &mut Examined) -> Option<Com
                     format!("it needs a feature of WebAssembly that this hermes does not enable: {reason}"),
                     "build it for wasm32-wasip2 without threads, garbage collection, 64-bit memory or async",
                 ));
-                return None;
+                return;
             }
         },
     };
@@ -294,7 +300,6 @@ fn interfaces(loader: &Loader, bytes: &[u8], found: &mut Examined) -> Option<Com
         found.problems.extend(permissions(manifest, &exported));
     }
     found.surface = Some(surface);
-    cached
 }
 
 /// What the manifest says about hooks must be what the component exports.
