@@ -53,7 +53,6 @@ const OTHERS: &[(&str, &str)] = &[
     (" BEG", "PemBegin"),
     ("-END", "PemEnd"),
     ("-Lin", "Putty"),
-    ("eyJ", "Jwt"),
     ("ata:", "Data"),
     ("ata\"", "Data"),
     ("ata\\", "Data"),
@@ -67,6 +66,38 @@ const OTHERS: &[(&str, &str)] = &[
     (" -a", "Option"),
     (" -w", "Option"),
     ("-use", "Option"),
+    ("\"-p", "Option"),
+    ("'-p", "Option"),
+    ("\"-u", "Option"),
+    ("'-u", "Option"),
+    (" /p:", "Option"),
+    (" -S ", "Option"),
+];
+
+/// What stands beside a secret where a word may begin.
+const BEGINNINGS: &[(&str, &str)] = &[
+    ("sqlp", "Oracle"),
+    ("jdbc", "Oracle"),
+    ("$1$", "Crypt"),
+    ("$5$", "Crypt"),
+    ("$6$", "Crypt"),
+    ("$y$", "Crypt"),
+    ("$2y$", "Crypt"),
+    ("$2b$", "Crypt"),
+    ("$2a$", "Crypt"),
+    ("$apr", "Crypt"),
+    ("$arg", "Crypt"),
+    ("5432", "Pgpass"),
+    ("6432", "Pgpass"),
+    ("*:*:", "Pgpass"),
+    ("TRUE", "Jar"),
+    ("FALS", "Jar"),
+    ("add-", "AddMask"),
+    ("Secu", "Secure"),
+    ("tcp(", "Driver"),
+    ("psk=", "Key"),
+    ("3A%2", "EncodedUrl"),
+    ("3a%2", "EncodedUrl"),
 ];
 
 /// What may stand at each of four places.
@@ -88,7 +119,9 @@ fn hex(byte: u8) -> bool {
 pub(crate) fn all(rules: &Rules) -> Vec<Anchor> {
     let mut anchors: Vec<Anchor> = NAMES.iter().map(|name| Anchor::new(name, true, "Name")).collect();
     anchors.extend(OTHERS.iter().map(|(text, kind)| Anchor::new(text, false, kind)));
+    anchors.extend(BEGINNINGS.iter().map(|(text, kind)| Anchor::beginning(text, false, kind)));
     anchors.push(Anchor::new("fied", true, "Identified"));
+    anchors.push(Anchor::beginning("eyJ", false, "Jwt"));
     for (index, (token, prefix)) in rules.prefixes().enumerate() {
         let reach = &prefix[..token.reach(prefix)];
         anchors.push(if token.begins(prefix) {

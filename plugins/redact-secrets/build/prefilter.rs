@@ -146,6 +146,7 @@ pub(crate) fn write(mut anchors: Vec<Anchor>) -> String {
     let _ = writeln!(out, "static RANKS: [u16; {}] = {ranks:?};", ranks.len());
     let _ = writeln!(out, "static STARTS: [u16; {}] = {starts:?};", starts.len());
     let _ = writeln!(out, "static ANCHORS: [Anchor; {}] = [", anchors.len());
+    let mut masks: Vec<u32> = Vec::new();
     for anchor in &anchors {
         let (mut value, mut mask) = ([0u8; 4], [0u8; 4]);
         for at in 0..4 {
@@ -154,9 +155,13 @@ pub(crate) fn write(mut anchors: Vec<Anchor>) -> String {
             value[at] = anchor.bytes[at] & mask[at];
         }
         let (value, mask) = (u32::from_le_bytes(value), u32::from_le_bytes(mask));
-        let _ =
-            writeln!(out, "    Anchor {{ value: {value:#010x}, mask: {mask:#010x}, kind: Kind::{} }},", anchor.kind);
+        let number = masks.iter().position(|&known| known == mask).unwrap_or_else(|| {
+            masks.push(mask);
+            masks.len() - 1
+        });
+        let _ = writeln!(out, "    Anchor {{ value: {value:#010x}, mask: {number}, kind: Kind::{} }},", anchor.kind);
     }
     out += "];\n";
+    let _ = writeln!(out, "static ANCHOR_MASKS: &[u32] = &{masks:?};");
     out
 }

@@ -3,13 +3,17 @@
 //! right over the operator to the value. It must stay within the line, save for the pairs.
 
 use crate::code;
+use crate::column;
+use crate::form;
 use crate::gate;
+use crate::group;
 use crate::literal::{Literal, literal, quote};
 use crate::loose::{blank, pair};
 use crate::name::{self, MAX_NAME, Strength};
 use crate::rules::{self, Rule};
 use crate::scan::Scan;
-use crate::text::{DIGIT, NAME, SPACE, STOP, is};
+use crate::text::{ALNUM, DIGIT, NAME, SPACE, STOP, all, contains, count, ends_folded, holds, is, none, spelled};
+use crate::worth;
 
 /// Longest value masked; what is longer is data.
 pub(crate) const MAX_VALUE: usize = 8 * 1024;
@@ -17,8 +21,6 @@ pub(crate) const MAX_VALUE: usize = 8 * 1024;
 pub(crate) const BLANKS: usize = 32;
 /// How far before a name its line is looked at.
 pub(crate) const LEAD: usize = 96;
-/// How far an array or object behind a name is read.
-const NESTED: usize = 4096;
 
 /// How a value is tied to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +81,8 @@ fn lead(scan: &mut Scan<'_>, start: usize) -> Option<bool> {
     let floor = start.saturating_sub(LEAD);
     let mut line = start;
     while line > floor && bytes[line - 1] != b'\n' {
-        line -= 1;
+        let far = line >= floor + 8 && !(until..until + 8).contains(&line);
+        line -= if far && scan.text.eight(line - 8).is_some_and(|eight| !holds(eight, b'\n')) { 8 } else { 1 };
         if line == until {
             line = from;
         }
@@ -91,13 +94,19 @@ fn lead(scan: &mut Scan<'_>, start: usize) -> Option<bool> {
     let mut rest = &bytes[line..start];
     let indented = matches!(rest.first(), Some(b' ' | b'\t'));
     loop {
+        if rest.is_empty() {
+            return Some(indented);
+        }
         let before = rest.len();
         while let [b' ' | b'\t' | b'+' | b'-' | b'>' | b'<' | b'*' | b'|' | b'$' | b'#' | b'"' | b'\'', tail @ ..] =
             rest
         {
             rest = tail;
         }
-        rest = rest.strip_prefix("│".as_bytes()).unwrap_or(rest);
+        // The lines that boxes are drawn with.
+        if let [0xe2, 0x94 | 0x95, _, tail @ ..] = rest {
+            rest = tail;
+        }
         let digits = rest.iter().take_while(|&&c| is(c, DIGIT)).count();
         if digits > 0 && matches!(rest.get(digits), Some(b'|' | b':' | b'-' | b'\t' | b' ')) {
             rest = &rest[digits + 1..];
@@ -114,10 +123,9 @@ fn lead(scan: &mut Scan<'_>, start: usize) -> Option<bool> {
             b"env ",
             b"sudo ",
         ] {
-            rest = rest.strip_prefix(word).unwrap_or(rest);
-        }
-        if rest.is_empty() {
-            return Some(indented);
+            if rest.first() == word.first() {
+                rest = rest.strip_prefix(word).unwrap_or(rest);
+            }
         }
         if rest.len() == before {
             return None;
@@ -126,22 +134,56 @@ fn lead(scan: &mut Scan<'_>, start: usize) -> Option<bool> {
 }
 
 /// A word that may name a secret, at `at`.
+#[inline(never)]
 pub(crate) fn name(scan: &mut Scan<'_>, at: usize) {
     if at < scan.name_end {
         return;
     }
-    let mut end = scan.text.run(at, NAME, MAX_NAME);
+    let (from, known) = scan.next_name;
+    let end = if at == from { known } else { scan.text.run(at, NAME, MAX_NAME) };
     scan.name_end = end;
     if end - at >= MAX_NAME {
+        return;
+    }
+    // The dashes behind `PRIVATE KEY`.
+    if end - at >= 8 && scan.text.starts(end - 5, b"-----") {
         return;
     }
     let mut start = at;
     while start > 0 && at - start < MAX_NAME && is(scan.text.bytes()[start - 1], NAME) {
         start -= 1;
     }
+    if !(scan.text.at(end) == b'=' && outer(scan, start, end)) {
+        whole(scan, at, start, end);
+    }
+}
+
+/// Whether the name at `start..end` is a weak one whose value is a name, `=` and a value, as in `token=token=…`: the
+/// inner assignment speaks for itself.
+fn outer(scan: &mut Scan<'_>, start: usize, end: usize) -> bool {
+    let inner = end + 1;
+    let stop = scan.text.run(inner, NAME, worth::INNER);
+    if stop - inner < worth::INNER {
+        scan.next_name = (inner, stop);
+    }
+    scan.text.at(stop) == b'='
+        && !matches!(scan.text.at(stop + 1), b'=' | 0)
+        && is(scan.text.at(start), ALNUM)
+        && is(scan.text.at(end - 1), ALNUM)
+        && scan.text.before(start) != b'\\'
+        && !scan.strict
+        && scan.names.strength(scan.text.bytes(), start, end) == Strength::Weak
+}
+
+/// The name at `start..end`, with its anchor at `at`, and what it is tied to.
+#[inline(never)]
+fn whole(scan: &mut Scan<'_>, at: usize, mut start: usize, mut end: usize) {
     // The letter of `\n` in an escaped text is no part of the name after it.
     if scan.text.before(start) == b'\\' && matches!(scan.text.at(start), b'n' | b'r' | b't') && start < at {
         start += 1;
+    }
+    if matches!(scan.text.before(start), b'%' | b'\\') {
+        start = crate::escaped::begin(scan, start, at);
     }
     let dashes = scan.text.run(start, crate::text::JOIN, 4).min(at) - start;
     let option = dashes > 0
@@ -161,11 +203,11 @@ pub(crate) fn name(scan: &mut Scan<'_>, at: usize) {
     // Most words that might name a secret are followed by nothing that ties a value to them.
     let before = scan.text.before(start);
     // The rule of a block such as `-----BEGIN PRIVATE KEY-----`.
-    if scan.text.starts(end, b"-----") {
+    if scan.text.at(end) == b'-' && scan.text.starts(end, b"-----") {
         return;
     }
     if matches!(scan.text.at(end), b'\n' | b'(' | b')' | b';' | b'/' | b',')
-        && !matches!(before, b' ' | b'"' | b'\'' | b':' | b'=' | b'\\' | b'>')
+        && !matches!(before, b' ' | b'"' | b'\'' | b':' | b'=' | b'\\' | b'>' | b'-')
     {
         return;
     }
@@ -204,58 +246,95 @@ pub(crate) fn name(scan: &mut Scan<'_>, at: usize) {
 
 /// Names with a family of their own. Whether `tail`, the last part of a dotted name, was one.
 fn special(scan: &mut Scan<'_>, tail: &[u8], start: usize, end: usize) -> bool {
-    match tail.first().map(u8::to_ascii_lowercase) {
-        _ if tail.len() < 6 => return false,
-        Some(b'a' | b'p' | b'h')
-            if ["authorization", "proxyauthorization", "httpauthorization"]
-                .iter()
-                .any(|own| name::same(tail, own.as_bytes())) =>
+    let &[first, second, _, _, _, _, ..] = tail else { return false };
+    match first | 0x20 {
+        b'a' | b'p' | b'h'
+            if matches!(second | 0x20, b'u' | b'r' | b't')
+                && ["authorization", "proxyauthorization", "httpauthorization"]
+                    .iter()
+                    .any(|own| name::same(tail, own.as_bytes())) =>
         {
             crate::header::authorization(scan, end);
         }
-        Some(b'b') if name::same(tail, b"bearer") => crate::header::bearer(scan, end),
-        Some(b'c' | b's') if ["cookie", "setcookie", "cookies"].iter().any(|own| name::same(tail, own.as_bytes())) => {
+        b'b' if name::same(tail, b"bearer") => crate::header::bearer(scan, end),
+        b'c' | b's' if ["cookie", "setcookie", "cookies"].iter().any(|own| name::same(tail, own.as_bytes())) => {
             crate::header::cookie(scan, end, name::same(tail, b"setcookie"));
         }
-        Some(b's') if tail == b"sensitive" => crate::terraform::sensitive(scan, start, end),
-        Some(b's') if tail == b"Secret" => {
+        b's' if tail == b"sensitive" => crate::terraform::sensitive(scan, start, end),
+        b's' if tail == b"Secret" => {
             crate::kubernetes::kind(scan, start);
             return false;
         }
-        _ => return false,
+        _ => return crate::command::named(scan, tail, start, end),
     }
     true
 }
 
 /// Reads the operator behind a name at `next`, and what it ties to it.
-fn tie(scan: &mut Scan<'_>, named: Named, next: usize) {
+fn tie(scan: &mut Scan<'_>, mut named: Named, next: usize) {
     // A user name of a URL is followed by a colon too.
     if scan.text.slice(named.start.saturating_sub(2), named.start) == b"//"
-        && matches!(scan.text.at(next), b':' | b'\\')
+        && matches!(scan.text.peek(next), b':' | b'\\')
+    {
+        return;
+    }
+    // The resource of a name of Amazon: `arn:aws:secretsmanager:*:*:secret:name`.
+    let lead = scan.text.slice(named.start.saturating_sub(LEAD), named.start);
+    if lead.ends_with(b":")
+        && lead.rsplit(|&c| is(c, STOP) || c == b'=').next().is_some_and(|word| word.starts_with(b"arn:"))
     {
         return;
     }
     let mut at = scan.text.blanks(next, BLANKS);
     let gap = at > next;
-    let tie = match (scan.text.at(at), scan.text.at(at + 1)) {
+    let tie = match (scan.text.peek(at), scan.text.peek(at + 1)) {
+        // `::set-output name=token::value` of a build.
+        (b':', b':') if scan.text.slice(named.start.saturating_sub(5), named.start) == b"name=" => {
+            return bare(scan, Named { anchored: true, ..named }, Tie::Colon, at + 2);
+        }
         (b'=', b'=' | b'~') | (b':', b':' | b'/') => return,
+        (b'=', b'>') if scan.text.peek(at + 2) == b'\n' => return form::dumped(scan, named, at + 3),
+        // `user[password]=value` of a form, and `[password] => value`.
+        (b']', b'=' | b' ') if !gap && scan.text.before(named.start) == b'[' => {
+            at = scan.text.blanks(at + 1, BLANKS);
+            let arrow = scan.text.starts(at, b"=>");
+            if !arrow && (scan.text.peek(at) != b'=' || scan.text.peek(at + 1) == b'=') {
+                return;
+            }
+            let spaced = !arrow && at > next + 1;
+            at += 1 + usize::from(arrow);
+            Tie::Equals { spaced }
+        }
         (b'=', b'>') | (b':', b'=') | (b'?' | b'+', b'=') => {
             at += 2;
             Tie::Equals { spaced: gap }
         }
         (b'=', _) => {
             at += 1;
-            Tie::Equals { spaced: gap || matches!(scan.text.at(at), b' ' | b'\t') }
+            Tie::Equals { spaced: gap || matches!(scan.text.peek(at), b' ' | b'\t') }
         }
         (b':', _) => {
             at += 1;
             Tie::Colon
         }
-        (b'>', _) if !gap && matches!(scan.text.before(named.start), b'<' | b':') => {
+        (b'>', _) if !gap && column::opens(scan, named) => {
             at += 1;
+            // The value may have an element of its own.
+            at += if scan.text.starts(at, b"<value>") { 7 } else { 0 };
             Tie::Element
         }
-        _ if named.quoted && pair(scan, named, next) => return,
+        (b'a'..=b'z' | b'A'..=b'Z', _) if gap && !named.quoted && column::opens(scan, named) => {
+            let Some(content) = column::content(scan, at) else { return };
+            at = content;
+            Tie::Element
+        }
+        // `Unseal Key 1: value`.
+        (b'0'..=b'9', b':') if gap && scan.text.slice(named.start.saturating_sub(7), named.start) == b"Unseal " => {
+            at += 2;
+            named.strength = Strength::Strong;
+            Tie::Colon
+        }
+        _ if crate::beside::of(scan, named, next, at) => return,
         _ if pair(scan, named, next) => return,
         _ if gap => return blank(scan, named, at),
         _ => return,
@@ -276,22 +355,42 @@ fn tie(scan: &mut Scan<'_>, named: Named, next: usize) {
 #[inline(never)]
 pub(crate) fn value(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
     scan.open(at);
-    match scan.text.at(at) {
-        b'[' if !scan.text.starts(at, gate::MASK) && tie != Tie::Element => {
+    match scan.text.peek(at) {
+        b'[' if scan.text.peek(at + 1) != b']' && !scan.text.reads(at, gate::MASK) && tie != Tie::Element => {
             if named.strength >= Strength::Strong || name_is_plural(scan, named) {
-                array(scan, named, at + 1);
+                form::array(scan, named, at + 1);
             }
         }
-        b'{' if tie != Tie::Element && scan.text.at(at + 1) != b'{' => {
-            if named.quoted || named.anchored {
-                crate::terraform::valued(scan, at, named.rule(), named.strength >= Strength::Strong);
+        b'{' if tie != Tie::Element && scan.text.peek(at + 1) != b'{' => {
+            if named.param {
+                form::braced(scan, named, at);
+            } else if group::plural(scan, named) {
+                group::members(scan, named, at);
+            } else if named.quoted || named.anchored {
+                crate::terraform::valued(scan, at, named.rule(), named.strength >= Strength::Strong, None);
             }
         }
-        b'|' | b'>' if tie == Tie::Colon && named.anchored => block(scan, named, at),
+        b'|' | b'>' if tie == Tie::Colon && named.anchored => form::block(scan, named, at),
+        // A tag of YAML: `!!str value`.
+        b'!' if scan.text.starts(at, b"!!str ") => value(scan, named, tie, at + 6),
+        b'\n' if tie == Tie::Colon && named.anchored => {
+            if group::plural(scan, named) {
+                group::lines(scan, named, at);
+            } else if named.strength == Strength::Password {
+                group::below(scan, named, at);
+            }
+        }
+        b'\n' if tie == Tie::Element => column::inner(scan, named, at),
         0 | b'\n' => {}
         _ => match opened(scan, at) {
-            Some(found) => quoted(scan, named, tie, found),
-            None => bare(scan, named, tie, at),
+            Some(found) => {
+                quoted(scan, named, tie, found);
+                form::replaced(scan, named, found.next);
+            }
+            None => match form::wrapped(scan, at) {
+                Some(found) => quoted(scan, named, Tie::Colon, found),
+                None => bare(scan, named, tie, at),
+            },
         },
     }
 }
@@ -321,17 +420,24 @@ pub(crate) fn quoted(scan: &mut Scan<'_>, named: Named, tie: Tie, found: Literal
             (!gate::opaque(value)
                 || gate::fingerprint(value)
                 || name::plain_key(name) && !gate::plain_key(value)
+                || code::words(name, value)
                 || gate::path(value))
                 && crate::service::rule(name, value).is_none()
         }
         // An interpolation around nothing else is a reference.
-        _ if value.contains(&b' ') => gate::sentence(value) || value.iter().filter(|&&c| c == b' ').count() > 12,
+        _ if value.contains(&b' ') && group::phrase(name, value) => false,
+        _ if value.contains(&b' ') => {
+            gate::sentence(value)
+                || count(value, b' ') > 12
+                // What people choose is a password's; a label is all small letters.
+                || named.strength == Strength::Strong && value.iter().all(|&c| c == b' ' || c.is_ascii_lowercase())
+        }
         Strength::Strong => {
             gate::path(value)
-                || value.iter().all(|&c| is(c, DIGIT) || c == b'.')
+                || spelled(value, DIGIT, b".")
                 || code::plain_name(value)
                 || contains(value, b"://")
-                || value.len() <= 6 && value.iter().all(|&c| is(c, DIGIT))
+                || value.len() <= 6 && all(value, DIGIT)
                 || gate::prose_word(value)
                 || tie == Tie::Blank && !gate::mixed(value)
         }
@@ -341,67 +447,6 @@ pub(crate) fn quoted(scan: &mut Scan<'_>, named: Named, tie: Tie, found: Literal
     if !keep {
         let rule = crate::service::rule(name, value).filter(|_| !named.param).unwrap_or(named.rule());
         scan.mask(found.start, found.end, rule);
-    }
-}
-
-fn contains(value: &[u8], part: &[u8]) -> bool {
-    value.iter().enumerate().any(|(at, &c)| c == part[0] && value[at..].starts_with(part))
-}
-
-/// The strings of an array.
-fn array(scan: &mut Scan<'_>, named: Named, from: usize) {
-    let mut at = from;
-    while at - from < NESTED {
-        let byte = scan.text.at(at);
-        if is(byte, SPACE) || byte == b',' {
-            at += 1;
-        } else if quote(scan, at).is_some() {
-            let Some(found) = opened(scan, at) else { return };
-            let value = scan.text.slice(found.start, found.end);
-            // A list of words, or of names of variables, is no list of secrets.
-            let names = match named.strength {
-                Strength::Strong => value.len() < 8 || !gate::mixed(value) || value.contains(&b' '),
-                _ => value.contains(&b'_') && value.iter().all(|&c| c.is_ascii_uppercase() || matches!(c, b'_' | b'*')),
-            };
-            if !names {
-                quoted(scan, named, Tie::Colon, found);
-            }
-            at = found.next.max(at + 1);
-        } else {
-            return;
-        }
-    }
-}
-
-/// A YAML block scalar: the lines below that are indented further.
-fn block(scan: &mut Scan<'_>, named: Named, at: usize) {
-    let mut line = at + 1;
-    while matches!(scan.text.at(line), b'-' | b'+' | b'0'..=b'9' | b' ') {
-        line += 1;
-    }
-    if scan.text.at(line) != b'\n' || named.strength < Strength::Strong {
-        return;
-    }
-    let own = indent(scan, scan.text.line_start(named.start, LEAD));
-    for _ in 0..64 {
-        line += 1;
-        let end = scan.text.line_end(line, MAX_VALUE);
-        let first = line + indent(scan, line);
-        scan.open(first);
-        if first >= end && scan.text.at(end) == b'\n' {
-            line = end;
-            continue;
-        }
-        if first - line <= own || scan.text.starts(first, b"-----BEGIN") {
-            return;
-        }
-        if !gate::placeholder(scan.text.slice(first, end)) {
-            scan.mask(first, end, named.rule());
-        }
-        if scan.text.at(end) != b'\n' {
-            return;
-        }
-        line = end;
     }
 }
 
@@ -422,13 +467,21 @@ pub(crate) fn bare_end(scan: &mut Scan<'_>, at: usize, dump: bool) -> usize {
             scan.text.touch();
         }
     } else {
+        let ends = if dump { SPACE } else { STOP };
         loop {
+            while let Some(eight) = scan.text.eight(end)
+                && none(eight, ends)
+                && !holds(eight, b'\\')
+                && !holds(eight, 0)
+            {
+                end += 8;
+            }
             let byte = scan.text.at(end);
             let stops = if dump { is(byte, SPACE) || byte == 0 } else { is(byte, STOP) };
             let escape = byte == b'\\' && matches!(scan.text.at(end + 1), b'n' | b'r' | b't' | b'"' | b'\'' | b'\\');
             if stops || escape && !dump {
                 // A mask inside the value is part of it.
-                if byte == b']' && in_mask(scan.text.slice(at.max(end.saturating_sub(110)), end)) {
+                if byte == b']' && form::in_mask(scan.text.slice(at.max(end.saturating_sub(110)), end)) {
                     end += 1;
                     continue;
                 }
@@ -441,32 +494,13 @@ pub(crate) fn bare_end(scan: &mut Scan<'_>, at: usize, dump: bool) -> usize {
     end.min(at + MAX_VALUE)
 }
 
-fn in_mask(value: &[u8]) -> bool {
-    value.iter().rposition(|&c| c == b'[').is_some_and(|at| value[at..].starts_with(gate::MASK))
-}
-
-/// Where the text of an element ends: at its closing tag. `<user>:<password>@<host>` is how a text writes what to fill in.
-fn element_end(scan: &Scan<'_>, named: Named, at: usize) -> Option<usize> {
-    let mut end = at;
-    while end - at < MAX_VALUE && !matches!(scan.text.at(end), b'<' | b'\n' | 0) {
-        end += 1;
-    }
-    match scan.text.at(end) {
-        b'<' => scan.text.at(end + 1) == b'/',
-        b'\n' => named.anchored,
-        0 => !scan.text.last(),
-        _ => true,
-    }
-    .then_some(end)
-}
-
 /// A value without quotes.
 #[inline(never)]
 pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
     // `&Secret = make()` is no parameter of a URL.
     let named = Named { param: named.param && tie != Tie::Equals { spaced: true }, ..named };
     let text = &scan.text;
-    let first = text.at(at);
+    let first = text.peek(at);
     if matches!(first, 0 | b'\n') {
         return;
     }
@@ -477,20 +511,26 @@ pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
         && !named.quoted
         && scan.text.before(named.start) != b'"'
         && scan.text.before(named.start) != b'\'';
-    let reaches = if tie == Tie::Element { element_end(scan, named, at) } else { Some(bare_end(scan, at, dump)) };
+    let reaches = if tie == Tie::Element { form::element_end(scan, named, at) } else { Some(bare_end(scan, at, dump)) };
     let Some(mut end) = reaches else { return };
+    if let Some(whole) = group::whole(scan, named, tie, at, end) {
+        return scan.mask(at, whole, named.rule());
+    }
     // `client_secret=x&grant_type=y` is a form, not an environment.
     let form = dump.then(|| code::form_end(scan.text.slice(at, end))).flatten();
     end = form.map_or(end, |size| at + size);
+    if dump {
+        end = form::command_end(scan, at, end);
+    }
     let text = &scan.text;
     // In JSON the end of a bare value is never a bracket's business; in a dump only a lone separator is not part of it.
-    while dump && end > at && matches!(text.at(end - 1), b',' | b';' | b'"' | b'\'' | b'`') {
+    while dump && end > at && matches!(text.peek(end - 1), b',' | b';' | b'"' | b'\'' | b'`') {
         end -= 1;
     }
     let mut value = text.slice(at, end);
     if value.starts_with(gate::MASK) {
         let Some(size) = gate::mask_len(text.slice(at, at + 110)) else { return };
-        if at + size >= end && is(text.at(at + size), STOP) || gate::masked(text.slice(at, end.max(at + size))) {
+        if at + size >= end && is(text.peek(at + size), STOP) || gate::masked(text.slice(at, end.max(at + size))) {
             return;
         }
         end = end.max(at + size);
@@ -501,10 +541,10 @@ pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
         return;
     }
     let text = &scan.text;
-    let token = named.option && value.len() >= 6 && gate::mixed(value) && name.to_ascii_lowercase().ends_with(b"token");
+    let token = named.option && value.len() >= 6 && gate::mixed(value) && ends_folded(name, b"token");
     if named.strength == Strength::Weak
         && !token
-        && !weak(value, name, named.param)
+        && !worth::weak(value, name, named.param)
         && crate::service::rule(name, value).is_none()
     {
         return;
@@ -514,7 +554,7 @@ pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
         || gate::lookup(value) && !(dump && named.strength == Strength::Password && !value.ends_with(b")"))
         || name::echoes(name, value)
         || name::working_folder(name, value)
-        || text.at(end) == b'(' && !dump
+        || text.peek(end) == b'(' && !dump
     {
         return;
     }
@@ -522,66 +562,14 @@ pub(crate) fn bare(scan: &mut Scan<'_>, named: Named, tie: Tie, at: usize) {
         Strength::None => false,
         Strength::Weak => true,
         strength => {
-            let digits = value.iter().all(|&c| is(c, DIGIT));
+            let digits = all(value, DIGIT);
             let few = digits && (strength == Strength::Strong && value.len() <= 6 || value.len() < 4);
             let path = strength == Strength::Strong && gate::path(value);
-            !few && !path && strong(scan, named, tie, value, end, dump)
+            !few && !path && worth::strong(scan, named, tie, value, end, dump)
         }
     };
     if masks {
         let rule = crate::service::rule(name, value).filter(|_| !named.param).unwrap_or(named.rule());
         scan.mask(at, end, rule);
-    }
-}
-
-/// Whether a bare value behind a weak name is a secret.
-fn weak(value: &[u8], name: &[u8], param: bool) -> bool {
-    // `token=token=…`: the inner assignment speaks for itself.
-    let inner = value.iter().take(64).position(|&c| !is(c, NAME));
-    if inner.is_some_and(|at| value[at] == b'=' && value.get(at + 1).is_some_and(|&c| c != b'=')) {
-        return false;
-    }
-    if param && value.len() >= 8 && gate::random(value, 8) && !gate::uuid(value) {
-        return true;
-    }
-    gate::opaque(value)
-        && !gate::fingerprint(value)
-        && !gate::path(value)
-        && (!name::plain_key(name) || gate::plain_key(value))
-}
-
-/// Whether a bare value behind a strong name is a secret, by how it is tied and what stands around it.
-fn strong(scan: &Scan<'_>, named: Named, tie: Tie, value: &[u8], end: usize, dump: bool) -> bool {
-    if dump {
-        return true;
-    }
-    if named.param {
-        return !gate::prose_word(value) && (named.strength == Strength::Password || value.len() >= 6);
-    }
-    if named.option && tie != Tie::Colon {
-        return !(gate::prose_word(value) || named.strength == Strength::Strong && gate::path(value));
-    }
-    if gate::prose_word(value) || gate::member(value) {
-        return false;
-    }
-    let wordlike = gate::wordlike(value);
-    let next = scan.text.at(end);
-    match tie {
-        Tie::Element => !value.contains(&b' ') || !gate::sentence(value),
-        Tie::Colon if named.anchored => {
-            let rest = scan.text.blanks(end, BLANKS);
-            let more = !matches!(
-                scan.text.at(rest),
-                b'\n' | 0 | b'#' | b',' | b'}' | b'\\' | b'"' | b'\'' | b'|' | b')' | b';' | b']'
-            );
-            let code = matches!(next, b',' | b';' | b')' | b'<' | b'=' | b'|' | b'[' | b'{' | b'>') && !named.quoted;
-            if more || code || next == b'(' { gate::mixed(value) && value.len() >= 4 } else { true }
-        }
-        Tie::Colon | Tie::Blank => gate::mixed(value) && value.len() >= 4,
-        Tie::Equals { spaced } => {
-            let code =
-                matches!(next, b',' | b')' | b';' | b']' | b'}') || spaced && (named.indented || !named.anchored);
-            !(wordlike && code && !gate::mixed(value))
-        }
     }
 }

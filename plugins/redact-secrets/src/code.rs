@@ -7,16 +7,8 @@ use crate::gate;
 use crate::literal::quote;
 use crate::name::{self, Strength};
 use crate::scan::Scan;
-use crate::text::{ALNUM, DIGIT, HEX, LETTER, NAME, is};
-
-/// Words that begin a declaration in some language.
-#[rustfmt::skip]
-const DECLARATIONS: &[&[u8]] = &[
-    b"pub", b"let", b"const", b"static", b"type", b"fn", b"var", b"val", b"final", b"private", b"public", b"protected",
-    b"struct", b"enum", b"union", b"typedef", b"extern", b"unsigned", b"int", b"char", b"void", b"def", b"func",
-    b"function", b"class", b"interface", b"async", b"unsafe", b"impl", b"use", b"import", b"return", b"mut", b"auto",
-    b"readonly", b"override", b"declare", b"local", b"my", b"our", b"if", b"elsif", b"match", b"STRUCT", b"impl_",
-];
+use crate::text::{ALNUM, DIGIT, HEX, LETTER, NAME, all, contains, count, is, spelled};
+use crate::words::{self, DECLARES, ENDING, TYPE};
 
 /// Longest type, variable or member of a program.
 const MAX_EXPRESSION: usize = 120;
@@ -32,36 +24,43 @@ fn declared(scan: &Scan<'_>, named: Named) -> bool {
         head = rest;
     }
     let word = head.iter().take_while(|&&c| is(c, ALNUM) || c == b'_').count();
-    word > 0 && matches!(head.get(word), Some(b' ' | b'(' | b'!')) && DECLARATIONS.contains(&&head[..word])
+    word > 0 && matches!(head.get(word), Some(b' ' | b'(' | b'!')) && words::sets(&head[..word]) & DECLARES != 0
 }
 
 /// Whether `value` could be the name of something in a program.
+#[inline(never)]
 fn identifier(value: &[u8]) -> bool {
-    !value.is_empty()
-        && value.len() <= MAX_EXPRESSION
-        && !is(value[0], DIGIT)
-        && value.iter().all(|&c| is(c, ALNUM) || c == b'_')
+    !value.is_empty() && value.len() <= MAX_EXPRESSION && !is(value[0], DIGIT) && spelled(value, ALNUM, b"_")
 }
 
 /// Whether an identifier is made of words: of its characters at least `parts` in five belong to runs of small letters
 /// as long as words have them. Of a random token hardly any do.
-fn wordy(value: &[u8], parts: usize) -> bool {
+#[inline(never)]
+pub(crate) fn wordy(value: &[u8], parts: usize) -> bool {
     let runs = value.split(|c| !c.is_ascii_lowercase());
     runs.map(<[u8]>::len).filter(|&size| size >= 3).sum::<usize>() * 5 >= value.len() * parts
 }
 
 /// Whether an identifier is written as a type of several words: `SecretStr`, `X25519PrivateKey`.
+#[inline(never)]
 fn camel(value: &[u8]) -> bool {
     let humps = value.array_windows().any(|two: &[u8; 2]| !two[0].is_ascii_uppercase() && two[1].is_ascii_uppercase());
     humps && value[0].is_ascii_uppercase() && value.last().is_some_and(|&c| is(c, LETTER)) && wordy(value, 2)
 }
 
+/// Whether a part of a path of members is one that has no digits where types have none.
+fn type_like(part: &[u8]) -> bool {
+    identifier(part) && (part[0] == b'_' || part[0].is_ascii_uppercase() && all(part, LETTER))
+}
+
 /// Whether an identifier is a constant: `AUTH_TOKEN`, `DOT11_AUTH_2`.
-fn constant(value: &[u8]) -> bool {
+#[inline(never)]
+pub(crate) fn constant(value: &[u8]) -> bool {
     value.contains(&b'_') && value.iter().all(|&c| c.is_ascii_uppercase() || is(c, DIGIT) || c == b'_')
 }
 
 /// Whether an identifier is written in lower case with `_` between its words: `shared_secret`, `c_int`, `__u8`.
+#[inline(never)]
 fn snake(value: &[u8]) -> bool {
     value.contains(&b'_')
         && (value.starts_with(b"__") || value.iter().all(|&c| !is(c, DIGIT)))
@@ -69,13 +68,13 @@ fn snake(value: &[u8]) -> bool {
 }
 
 /// Whether `value` is `a::b::C`.
+#[inline(never)]
 fn scoped(value: &[u8]) -> bool {
-    value.array_windows().any(|two: &[u8; 2]| two == b"::")
-        && value.iter().all(|&c| is(c, ALNUM) || matches!(c, b'_' | b':' | b'$' | b'-'))
-        && !gate::random(value, 24)
+    contains(value, b"::") && spelled(value, ALNUM, b"_:$-") && !gate::random(value, 24)
 }
 
 /// Whether `value` is a number as programs write it: `0x1f00`, `-9841`, `1u32`.
+#[inline(never)]
 fn number(value: &[u8]) -> bool {
     let bare = value.strip_prefix(b"-").unwrap_or(value);
     match bare.strip_prefix(b"0x").or_else(|| bare.strip_prefix(b"0X")) {
@@ -94,6 +93,7 @@ fn number(value: &[u8]) -> bool {
 }
 
 /// Whether `value` begins with a sign that programs set before a name: `*mut`, `!self.done`, `&key`, `(left`.
+#[inline(never)]
 fn signed(value: &[u8]) -> bool {
     let Some((&sign, rest)) = value.split_first() else { return false };
     match sign {
@@ -103,9 +103,7 @@ fn signed(value: &[u8]) -> bool {
             name > 0 && (name == rest.len() || matches!(rest[name], b'(' | b'[' | b':'))
         }
         b'&' => identifier(rest.strip_prefix(b"'").unwrap_or(rest)) && rest.iter().all(|&c| !is(c, DIGIT)),
-        b'(' => {
-            rest.iter().all(|&c| is(c, ALNUM) || matches!(c, b'(' | b')' | b'{' | b'_' | b'.' | b':' | b'[' | b'"'))
-        }
+        b'(' => spelled(rest, ALNUM, b"(){_.:[\""),
         _ => false,
     }
 }
@@ -119,23 +117,45 @@ fn expression(scan: &Scan<'_>, named: Named, tie: Tie, value: &[u8], end: usize)
     if signed(value) || scoped(value) || number(value) || pattern(value) || value.starts_with(b"*/") {
         return true;
     }
-    let next = scan.text.at(end);
+    let next = scan.text.peek(end);
     // A member of a Perl object: `$self->password`.
     if value[0] == b'$' && value.ends_with(b"-") && next == b'>' {
         return true;
     }
     let quoted = named.quoted || named.param;
+    // A dictionary in a program: a value of JSON that is a text has quotes.
+    let assigned = tie == (Tie::Equals { spaced: true });
+    // What a variable picks is set to another one: `aliases[mapped_secret] = secret_name`.
+    let lead = scan.text.slice(named.start.saturating_sub(2), named.start);
+    if matches!(tie, Tie::Equals { .. })
+        && named.strength != Strength::Password
+        && matches!(lead, [name, b'['] if is(*name, ALNUM))
+        && scan.text.before(end - value.len()) == b' '
+        && value.iter().all(|&c| is(c, LETTER) || c == b'_')
+    {
+        return true;
+    }
+    if named.quoted
+        && !named.param
+        && (identifier(value) && (constant(value) || (assigned || matches!(next, b',' | b'}' | b')')) && snake(value))
+            || assigned && gate::member(value))
+    {
+        return true;
+    }
+    // A type of a module that is no one else's business: `_win32typing.PyIID`.
+    if tie == Tie::Colon && value[0] == b'_' && !quoted && value.split(|&c| c == b'.').all(type_like) {
+        return true;
+    }
     if value[0] == b'@' && next == b';' && identifier(&value[1..]) {
         return true;
     }
     let after = scan.text.blanks(end, BLANKS);
-    let follows = scan.text.slice(after, after + 7);
     if after > end
-        && [&b"or "[..], b"if ", b"else ", b"and ", b"| None", b"| null", b"| undef", b"?? ", b"? "]
+        && [&b"or "[..], b"if ", b"else ", b"and ", b"| None", b"| null", b"| undef", b"?? ", b"? ", b"+ "]
             .iter()
-            .any(|word| follows.starts_with(word))
+            .any(|word| scan.text.reads(after, word))
         && (identifier(value) || gate::member(value))
-        && !quoted
+        && !named.param
     {
         return true;
     }
@@ -144,19 +164,23 @@ fn expression(scan: &Scan<'_>, named: Named, tie: Tie, value: &[u8], end: usize)
     if tie == (Tie::Equals { spaced: true })
         && named.indented
         && next == b','
-        && value.iter().all(|&c| is(c, DIGIT))
+        && all(value, DIGIT)
         && (constant(entry) || !entry.contains(&b'_') && entry.iter().any(u8::is_ascii_uppercase))
     {
         return true;
     }
-    let more = after > end && !matches!(scan.text.at(after), b'\n' | 0 | b'#');
-    let code = matches!(next, b',' | b';' | b')' | b'<' | b'(' | b'[' | b'.' | b'>' | b'=' | b'*') && !quoted;
+    let more = after > end && !matches!(scan.text.peek(after), b'\n' | 0 | b'#');
+    let code = matches!(next, b',' | b';' | b')' | b'<' | b'(' | b'[' | b'.' | b'>' | b'=' | b'*' | b'}') && !quoted;
+    let spaced = assigned && (named.indented || !named.anchored);
     // A type or a constant of a module: `x25519.X25519PrivateKey`.
     let mut parts = value.rsplit(|&c| c == b'.');
-    if (code || more)
+    if (code || more || spaced)
         && !quoted
         && value.contains(&b'.')
-        && parts.next().is_some_and(|last| identifier(last) && (constant(last) || type_name(last) || camel(last)))
+        && parts.next().is_some_and(|last| {
+            identifier(last)
+                && (constant(last) || type_name(last) || camel(last) || value.contains(&b'_') && type_like(last))
+        })
         && parts.all(identifier)
     {
         return true;
@@ -164,14 +188,15 @@ fn expression(scan: &Scan<'_>, named: Named, tie: Tie, value: &[u8], end: usize)
     if !identifier(value) {
         // A variable of a Vim script: `a:0`, `g:token`.
         return matches!(value, [b'a' | b'b' | b'g' | b'l' | b's' | b't' | b'v' | b'w', b':', rest @ ..]
-            if rest.iter().all(|&c| is(c, ALNUM) || c == b'_'))
+            if spelled(rest, ALNUM, b"_"))
             && declared(scan, named);
     }
-    let spaced = matches!(tie, Tie::Equals { spaced: true }) && (named.indented || !named.anchored);
     if next == b';' && !quoted && value.contains(&b'_') && !gate::random(value, 12) {
         return true;
     }
-    if !quoted && (code || more || spaced) && (constant(value) || snake(value) || camel(value)) {
+    if !quoted
+        && ((code || more || spaced) && (snake(value) || camel(value)) || (code || more || assigned) && constant(value))
+    {
         return true;
     }
     if tie == Tie::Colon && !quoted && type_name(value) {
@@ -190,16 +215,28 @@ pub(crate) fn stays(scan: &Scan<'_>, named: Named, tie: Tie, value: &[u8], end: 
     let bare = value.strip_suffix(b":").unwrap_or(value);
     let closed = bare.strip_suffix(b")");
     let bare = closed.map_or(value, |bare| bare.strip_suffix(b")").unwrap_or(bare));
+    let bare = bare.strip_suffix(b",").unwrap_or(bare);
     let variable = dump
         && named.indented
-        && (closed.is_some() || scan.text.at(end) == b',')
-        && !name.iter().any(u8::is_ascii_uppercase)
-        && (identifier(bare) && (snake(bare) || constant(bare) || bare == b"None") || gate::member(bare));
+        && (closed.is_some() || scan.text.peek(end) == b',')
+        && name.iter().any(u8::is_ascii_lowercase)
+        && (identifier(bare) && (snake(bare) || constant(bare))
+            || closed.is_some() && gate::prose_word(bare)
+            || gate::member(bare));
     argument
         || variable
         || value.len() <= 4 && value.first().is_some_and(|&c| c >= 0xC0)
+        || technique(value)
         || !dump && expression(scan, named, tie, value, end)
         || named.strength != Strength::Password && (file(value) || tie == Tie::Colon && coordinates(name, value))
+}
+
+/// Whether a value is the number that a technique or a tactic of attackers has in the tables of MITRE ATT&CK, which have
+/// secrets in their names: `T1003.008`, `TA0006`.
+fn technique(value: &[u8]) -> bool {
+    let Some(number) = value.strip_prefix(b"T") else { return false };
+    let number = number.strip_prefix(b"A").unwrap_or(number);
+    matches!(number.len(), 4 | 8) && spelled(number, DIGIT, b".")
 }
 
 /// Whether a name ends as those of types do.
@@ -262,11 +299,11 @@ pub(crate) fn filled(value: &[u8]) -> bool {
 /// `prompt("Password: ")`: what follows it goes on as a program or a sentence does.
 #[inline(never)]
 pub(crate) fn closes(scan: &Scan<'_>, named: Named, at: usize) -> bool {
-    let mark = scan.text.at(at);
+    let mark = scan.text.peek(at);
     if named.quoted || !matches!(mark, b'"' | b'\'' | b'`') {
         return false;
     }
-    let next = scan.text.at(at + 1);
+    let next = scan.text.peek(at + 1);
     let goes_on = matches!(next, b')' | b',' | b';' | b']' | b'}' | b'?' | b'\n' | b' ' | b'.' | b':' | b'+');
     let line = scan.text.line_start(named.start, LEAD);
     goes_on && scan.text.slice(line, named.start).iter().filter(|&&c| c == mark).count() % 2 == 1
@@ -281,18 +318,15 @@ fn coordinates(name: &[u8], value: &[u8]) -> bool {
 }
 
 /// Whether a value is the name of a file by its ending.
+#[inline(never)]
 fn file(value: &[u8]) -> bool {
     if value.len() > MAX_EXPRESSION {
         return false;
     }
     let Some(dot) = value.iter().rposition(|&c| c == b'.') else { return false };
-    const ENDINGS: &[&[u8]] = &[
-        b"o", b"c", b"h", b"a", b"so", b"py", b"rs", b"js", b"ts", b"go", b"exe", b"dll", b"pem", b"key", b"crt",
-        b"json", b"yml", b"yaml", b"txt", b"xml", b"sh", b"toml", b"html",
-    ];
     dot > 0
-        && ENDINGS.contains(&&value[dot + 1..])
-        && value[..dot].iter().all(|&c| is(c, ALNUM) || matches!(c, b'-' | b'_' | b'.' | b'/' | b'+'))
+        && words::sets(&value[dot + 1..]) & ENDING != 0
+        && spelled(&value[..dot], ALNUM, b"-_./+")
         && !gate::random(&value[..dot], 12)
 }
 
@@ -302,54 +336,57 @@ fn file(value: &[u8]) -> bool {
 pub(crate) fn typed(scan: &Scan<'_>, at: usize) -> Option<usize> {
     /// Longest type.
     const TYPE: usize = 48;
-    if !is(scan.text.at(at), LETTER) && !matches!(scan.text.at(at), b'&' | b'*' | b'[') {
+    if !is(scan.text.peek(at), LETTER) && !matches!(scan.text.peek(at), b'&' | b'*' | b'[') {
         return None;
     }
     let mut end = at;
     while end - at < TYPE
-        && (is(scan.text.at(end), NAME)
-            || matches!(scan.text.at(end), b'&' | b'<' | b'>' | b':' | b'\'' | b'[' | b']' | b'?' | b'*' | b' '))
+        && (is(scan.text.peek(end), NAME)
+            || matches!(scan.text.peek(end), b'&' | b'<' | b'>' | b':' | b'\'' | b'[' | b']' | b'?' | b'*' | b' '))
     {
         end += 1;
     }
-    if scan.text.at(end) != b'=' || scan.text.before(end) != b' ' || !matches!(scan.text.at(end + 1), b' ') {
+    if scan.text.peek(end) != b'=' || scan.text.before(end) != b' ' || !matches!(scan.text.peek(end + 1), b' ') {
         return None;
     }
     let value = scan.text.blanks(end + 1, BLANKS);
     quote(scan, value).map(|_| value)
 }
 
-/// Whether a value names a secret rather than being one: `client_secret_basic`.
+/// Whether a value in quotes names something rather than being a secret: `client_secret_basic`, `HTTP_TRACE_ID`,
+/// `spec.preferredAuth`, `--key-file`, `auth-request-type/at`.
 pub(crate) fn plain_name(value: &[u8]) -> bool {
-    let small = value.iter().all(|&c| c.is_ascii_lowercase() || matches!(c, b'_' | b'-'));
+    let words = spelled(value, LETTER, b"_-./");
+    let small = words && value.iter().all(|&c| c.is_ascii_lowercase() || matches!(c, b'_' | b'-'));
     value.contains(&b'_') && (small || constant(value)) && name::strength(value) != Strength::None
+        || words
+            && (constant(value)
+                || gate::member(value)
+                || value.starts_with(b"--")
+                || value.contains(&b'/') && wordy(value, 3))
+}
+
+/// Whether a value is words written as one: the statement of an access policy (`"Sid": "AllowKmsAccess"`), or the name of
+/// what a key stands for (`"result_key": "RouteTablesList"`).
+pub(crate) fn words(name: &[u8], value: &[u8]) -> bool {
+    name == b"Sid" && wordy(value, 2) || name.ends_with(b"key") && titled(value)
+}
+
+/// Whether a value is several words written as one, each with a capital letter.
+pub(crate) fn titled(value: &[u8]) -> bool {
+    value.first().is_some_and(u8::is_ascii_uppercase) && wordy(value, 3)
 }
 
 /// Whether a value is a version, as of a package whose name speaks of passwords, or an object's number: `^1.2.3`.
 pub(crate) fn version(value: &[u8]) -> bool {
     let bare = value.strip_prefix(b"^").or_else(|| value.strip_prefix(b"~")).unwrap_or(value);
-    let part = |part: &[u8]| (1..=6).contains(&part.len()) && part.iter().all(|&c| is(c, DIGIT));
-    bare.iter().filter(|&&c| c == b'.').count() >= 2 && bare.split(|&c| c == b'.').all(part)
+    let part = |part: &[u8]| (1..=6).contains(&part.len()) && all(part, DIGIT);
+    count(bare, b'.') >= 2 && bare.split(|&c| c == b'.').all(part)
 }
 
 /// Whether a value is the type or the state of a field.
 pub(crate) fn is_type(value: &[u8]) -> bool {
-    matches!(
-        value,
-        b"string"
-            | b"str"
-            | b"text"
-            | b"password"
-            | b"required"
-            | b"optional"
-            | b"hidden"
-            | b"invalid"
-            | b"incorrect"
-            | b"missing"
-            | b"undefined"
-            | b"fail"
-            | b"FAIL"
-    )
+    words::sets(value) & TYPE != 0
 }
 
 /// Where the first field of a form ends: at an `&` with the name of another field behind it.

@@ -5,7 +5,7 @@
 use crate::beginnings::BEGINNINGS;
 use crate::rules;
 use crate::scan::Scan;
-use crate::text::{ALNUM, B64, is};
+use crate::text::{ALNUM, B64, contains, is};
 
 /// Longest run looked at.
 const MAX_RUN: usize = 16 * 1024;
@@ -38,6 +38,7 @@ fn decode(text: &[u8]) -> Vec<u8> {
 }
 
 /// A run of base64 that may hold a beginning at `at`.
+#[inline(never)]
 pub(crate) fn run(scan: &mut Scan<'_>, at: usize) {
     let (known, read, masked) = scan.encoded;
     if at < masked {
@@ -64,11 +65,11 @@ pub(crate) fn run(scan: &mut Scan<'_>, at: usize) {
     scan.open(from);
     let near = decode(scan.text.slice(from, group + 8));
     let begins = |literal: &&&str| near.windows(3).any(|part| literal.as_bytes().starts_with(part));
-    if scan.text.at(group + 8) != 0 && BEGINNINGS.iter().filter(begins).count() == 0 {
+    if scan.text.peek(group + 8) != 0 && BEGINNINGS.iter().filter(begins).count() == 0 {
         return;
     }
     let decoded = decode(scan.text.slice(from, from + DECODED));
-    if scan.text.at(from + DECODED) == 0 {
+    if scan.text.peek(from + DECODED) == 0 {
         scan.text.touch();
     }
     let found = BEGINNINGS.iter().any(|literal| {
@@ -89,7 +90,7 @@ pub(crate) fn run(scan: &mut Scan<'_>, at: usize) {
 fn secret(decoded: &[u8], literal: &str) -> bool {
     let rest = &decoded[literal.len()..];
     if literal.starts_with('-') {
-        return rest.windows(11).take(40).any(|part| part == b"PRIVATE KEY");
+        return contains(&rest[..rest.len().min(50)], b"PRIVATE KEY");
     }
     rest.iter().take_while(|&&c| is(c, crate::text::WORD)).count() >= 10
 }

@@ -130,16 +130,16 @@ impl Literal {
             return;
         }
         scan.open(at);
-        if !scan.text.starts(at, &self.text) {
+        if !scan.text.reads(at, &self.text) {
             return;
         }
         let body = at + self.text.len();
         match self.form {
-            Form::Word if is(*last, WORD) && is(scan.text.at(body), WORD) => {}
+            Form::Word if is(*last, WORD) && is(scan.text.peek(body), WORD) => {}
             Form::Word => scan.mask(at, body, self.rule),
             Form::Prefix(alphabet, min, max) => {
                 let mut end = body;
-                while end - body <= max && alphabet.has(scan.text.at(end)) {
+                while end - body <= max && alphabet.has(scan.text.peek(end)) {
                     end += 1;
                 }
                 // A dot at the end is the sentence's.

@@ -1,10 +1,14 @@
 //! Whether a value is worth masking: placeholders, look-ups and names are not, random text is. It judges the value
 //! alone; what its key says is [`crate::name`]'s. Nothing here may take longer than a bounded look.
 
-use crate::text::{ALNUM, DIGIT, HEX, LETTER, is};
+use crate::text::{ALNUM, DIGIT, HEX, LETTER, all, any, is, spelled};
+use crate::words::{self, PROSE, STANDIN};
 
 /// How much of a value is looked at.
 const LOOK: usize = 160;
+
+/// No word of the lists is longer than this.
+const MAX_WORD: usize = 16;
 
 /// A stand-in made of words is not longer than this.
 const MAX_WORDS: usize = 64;
@@ -122,7 +126,7 @@ pub(crate) fn fingerprint(value: &[u8]) -> bool {
 /// Whether `value` is only hexadecimal digits.
 #[inline(never)]
 pub(crate) fn hex(value: &[u8]) -> bool {
-    value.iter().all(|&c| is(c, HEX))
+    all(value, HEX)
 }
 
 /// Whether `value` has both a letter and a digit, or a letter and a sign no prose has inside a word.
@@ -150,43 +154,11 @@ pub(crate) fn wordlike(value: &[u8]) -> bool {
     value.iter().take(LOOK).all(|&c| is(c, LETTER) || matches!(c, b'_' | b'-' | b'.' | b'\'' | b':' | b'!' | b'?'))
 }
 
-/// Values that stand for a secret or say that there is none.
-#[rustfmt::skip]
-const STANDINS: &[&str] = &[
-    "none", "null", "nil", "true", "false", "undefined", "yes", "no", "on", "off", "empty", "hidden", "redacted",
-    "masked", "filtered", "sensitive", "changeme", "change-me", "change_me", "placeholder", "example", "dummy",
-    "todo", "tbd", "n/a", "na", "unset", "unknown", "omitted", "removed", "scrubbed", "protected", "inherit", "nan",
-];
-
-/// Words that stand after a colon in prose, schemas and types, never as a secret.
-#[rustfmt::skip]
-const WORDS: &[&str] = &[
-    "string", "str", "text", "bool", "boolean", "int", "integer", "number", "float", "bytes", "object", "array",
-    "list", "dict", "map", "any", "void", "char", "required", "optional", "missing", "invalid", "incorrect",
-    "wrong", "expired", "failed", "ok", "okay", "set", "not", "must", "is", "are", "was", "default", "password",
-    "passwd", "secret", "token", "key", "auth", "credentials", "username", "prompt", "enabled", "disabled", "basic",
-    "bearer", "digest", "oauth", "valid", "verified", "found", "never", "always", "strong", "weak", "to", "the",
-    "a", "an", "your", "please", "enter", "and", "or", "for", "in", "of", "with", "from", "it", "this", "too",
-    "cannot", "can", "should", "will", "success", "error", "denied", "accepted", "rejected", "updated", "created",
-    "deleted", "generated", "loaded", "loading", "skipped", "skip", "pending", "file", "env", "environment",
-    "vault", "manual", "automatic", "auto", "sha256", "md5", "bcrypt", "argon2", "scrypt", "unauthorized",
-    "forbidden", "read", "write", "peer", "ident", "options", "option", "instead", "argument", "files", "compat", "arguments", "parameter",
-    "flag", "flags",
-];
-
-#[inline(never)]
-fn is_one_of(value: &[u8], words: &[&str]) -> bool {
-    // Few words begin as it does.
-    let Some(first) = value.first().map(u8::to_ascii_lowercase) else { return false };
-    value.len() <= 16
-        && words.iter().any(|word| word.as_bytes()[0] == first && value.eq_ignore_ascii_case(word.as_bytes()))
-}
-
 /// Whether a bare value is a word of prose or a type.
 #[inline(never)]
 pub(crate) fn prose_word(value: &[u8]) -> bool {
     let trimmed = trim(value, b".:!?,;*&");
-    is_one_of(trimmed, WORDS) || is_one_of(trimmed, STANDINS)
+    words::folded(trimmed) & (PROSE | STANDIN) != 0
 }
 
 #[inline(never)]
@@ -224,10 +196,7 @@ pub(crate) fn mask_len(value: &[u8]) -> Option<usize> {
     let rest = value.strip_prefix(MASK)?;
     let close = rest.iter().take(96).position(|&c| c == b']')?;
     let label = &rest[..close];
-    (label.is_empty()
-        || label[0] == b':'
-            && label[1..].iter().all(|&c| is(c, ALNUM) || matches!(c, b'-' | b'_' | b':' | b'#' | b'.')))
-    .then_some(MASK.len() + close + 1)
+    (label.is_empty() || label[0] == b':' && spelled(&label[1..], ALNUM, b"-_:#.")).then_some(MASK.len() + close + 1)
 }
 
 /// Whether `value` is masks and punctuation, and nothing else.
@@ -251,9 +220,21 @@ pub(crate) fn masked(value: &[u8]) -> bool {
 /// Whether `value` is a stand-in for a secret, a reference to one, or a mask.
 #[inline(never)]
 pub(crate) fn placeholder(value: &[u8]) -> bool {
+    // A digest is public.
+    if value.len() == 71 && value.starts_with(b"sha256:") {
+        return true;
+    }
+    // Most values begin and end with letters or digits, and are longer than a word.
+    if let [first, .., last] = *value
+        && value.len() > MAX_WORD
+        && is(first, ALNUM) & is(last, ALNUM)
+        && first | 0x20 != b'x'
+    {
+        return stands_in(value);
+    }
     let value = trim(value, b" \t");
     let Some((&first, &last)) = value.first().zip(value.last()) else { return true };
-    if masked(value) || is_one_of(trim(value, b"()<>[]*.,;"), STANDINS) {
+    if masked(value) || words::folded(trim(value, b"()<>[]*.,;")) & STANDIN != 0 {
         return true;
     }
     let dull = |c: u8| matches!(c, b'*' | b'x' | b'X' | b'.' | b'#' | b'?' | b'-' | b'_' | b' ') || c >= 0x80;
@@ -277,21 +258,30 @@ pub(crate) fn placeholder(value: &[u8]) -> bool {
         b'$' => {
             // A variable is written in one case throughout; `$ecret1!` is a password.
             let rest = trim(&value[1..], b".,;:");
-            return name(rest)
-                && (!rest.iter().any(u8::is_ascii_digit) || rest.iter().all(|c| !c.is_ascii_lowercase()));
+            return name(rest) && (!any(rest, DIGIT) || rest.iter().all(|c| !c.is_ascii_lowercase()));
         }
         _ => {}
     }
-    if head.starts_with(b"***") || head.ends_with(b"***") || value.ends_with(b"...") {
+    head.starts_with(b"***") || head.ends_with(b"***") || value.ends_with(b"...") || stands_in(value)
+}
+
+/// Whether `value` says that it stands for something: four `x` in a row, a phrase, or one character throughout.
+#[inline(never)]
+fn stands_in(value: &[u8]) -> bool {
+    let Some(&first) = value.first() else { return true };
+    if value.iter().all(|&c| c == first) {
         return true;
     }
     if value.len() > MAX_WORDS {
         return false;
     }
-    if head.iter().filter(|&&c| c | 0x20 == b'x').count() >= 4 && contains(head, b"xxxx") && !random(head, 20) {
-        return true;
+    // Counted in bytes: so small a type is counted in many at once.
+    let (mut crosses, mut digits) = (0u8, 0u8);
+    for &c in value {
+        crosses += u8::from(c | 0x20 == b'x');
+        digits += u8::from(c.is_ascii_digit());
     }
-    head.iter().filter(|&&c| is(c, DIGIT)).count() <= 2 && says_standin(head)
+    crosses >= 4 && contains(value, b"xxxx") && !random(value, 20) || digits <= 2 && says_standin(value)
 }
 
 /// Phrases that only a stand-in holds.
@@ -306,17 +296,20 @@ const PHRASE_BEGINS: [[u8; 2]; 8] = [*b"yo", *b"my", *b"-h", *b"_h", *b"pl", *b"
 
 #[inline(never)]
 fn says_standin(value: &[u8]) -> bool {
+    let may_begin = |c: u8| matches!(c | 0x20, b'y' | b'm' | b'-' | 0x7f | b'p' | b'r' | b'i' | b'c');
     value.array_windows().enumerate().any(|(at, two): (usize, &[u8; 2])| {
-        let two = [two[0].to_ascii_lowercase(), two[1].to_ascii_lowercase()];
-        PHRASE_BEGINS.contains(&two)
+        // What most letters are not is told first; `_` and 0x20 are 0x7f.
+        may_begin(two[0])
+            && PHRASE_BEGINS.contains(&[two[0].to_ascii_lowercase(), two[1].to_ascii_lowercase()])
             && PHRASES.iter().any(|phrase| {
                 value.len() - at >= phrase.len() && value[at..at + phrase.len()].eq_ignore_ascii_case(phrase)
             })
     })
 }
 
+#[inline(never)]
 fn name(value: &[u8]) -> bool {
-    value.first().is_some_and(|&c| is(c, LETTER) || c == b'_') && value.iter().all(|&c| is(c, ALNUM) || c == b'_')
+    value.first().is_some_and(|&c| is(c, LETTER) || c == b'_') && spelled(value, ALNUM, b"_")
 }
 
 /// Look-ups of a secret in programs and configuration.
@@ -326,15 +319,15 @@ const LOOKUPS: &[&[u8]] = &[
     b"std::env", b"secrets.", b"vault:", b"vault(", b"var.", b"local.", b"data.", b"settings.", b"config.",
     b"self.", b"this.", b"import.meta", b"ssm:", b"arn:", b"secretmanager", b"op://", b"file(", b"file:",
     b"keyring.", b"args.", b"options.", b"params.", b"context.", b"module.", b"deno.env", b"bun.env", b"ref+",
-    b"sops:", b"!vault", b"!ref", b"@microsoft.keyvault",
+    b"sops:", b"!vault", b"!ref", b"@microsoft.keyvault", b"projects/",
 ];
 
 /// The first two letters of [`LOOKUPS`].
-static LOOKUP_BEGINS: [[u8; 2]; LOOKUPS.len()] = {
-    let mut begins = [[0; 2]; LOOKUPS.len()];
+static LOOKUP_BEGINS: [u16; LOOKUPS.len()] = {
+    let mut begins = [0; LOOKUPS.len()];
     let mut at = 0;
     while at < LOOKUPS.len() {
-        begins[at] = [LOOKUPS[at][0], LOOKUPS[at][1]];
+        begins[at] = u16::from_le_bytes([LOOKUPS[at][0], LOOKUPS[at][1]]);
         at += 1;
     }
     begins
@@ -343,10 +336,13 @@ static LOOKUP_BEGINS: [[u8; 2]; LOOKUPS.len()] = {
 /// The look-up that `value` begins with.
 fn looks_up(value: &[u8]) -> impl Iterator<Item = &'static [u8]> + '_ {
     let begin = match value {
-        [first, second, ..] => [first.to_ascii_lowercase(), second.to_ascii_lowercase()],
-        _ => [0; 2],
+        [first, second, ..] => u16::from_le_bytes([first.to_ascii_lowercase(), second.to_ascii_lowercase()]),
+        _ => 0,
     };
-    let near = LOOKUP_BEGINS.iter().zip(LOOKUPS).filter(move |(two, _)| **two == begin).map(|(_, lookup)| *lookup);
+    // Nearly all begin as none does: all are compared at once.
+    let any = LOOKUP_BEGINS.iter().fold(false, |any, two| any | (*two == begin));
+    let begins = if any { &LOOKUP_BEGINS[..] } else { &[] };
+    let near = begins.iter().zip(LOOKUPS).filter(move |(two, _)| **two == begin).map(|(_, lookup)| *lookup);
     near.filter(|lookup| value.len() >= lookup.len() && value[..lookup.len()].eq_ignore_ascii_case(lookup))
 }
 
@@ -385,8 +381,8 @@ pub(crate) fn lookup_text(value: &[u8]) -> bool {
 #[inline(never)]
 pub(crate) fn member(value: &[u8]) -> bool {
     let parts = value.split(|&c| c == b'.');
-    value.contains(&b'.')
-        && value.len() < 80
+    value.len() < 80
+        && value.contains(&b'.')
         && parts.clone().all(name)
         && parts.flat_map(|part| part.iter()).all(|&c| !is(c, DIGIT))
 }
@@ -400,6 +396,10 @@ pub(crate) fn path(value: &[u8]) -> bool {
         || value.starts_with(b"~/")
         || value.len() > 3 && value[1] == b':' && matches!(value[2], b'\\' | b'/') && is(value[0], LETTER);
     let head = &value[..value.len().min(LOOK)];
+    // Most values have no parts.
+    if !rooted && !head.iter().any(|&c| matches!(c, b'/' | b'\\')) {
+        return false;
+    }
     let parts = || head.split(|&c| matches!(c, b'/' | b'\\'));
     let plain = parts().filter(|part| !part.is_empty()).all(|part| part.len() < 40 && !random(part, 10));
     if rooted {
@@ -423,7 +423,7 @@ pub(crate) fn sentence(value: &[u8]) -> bool {
     let mut words = value.split(|&c| c == b' ').filter(|word| !word.is_empty()).take(24);
     let plain = words.clone().all(|word| wordlike(trim(word, b",;:()\"")) || word.len() <= 2);
     let first_upper = value[0].is_ascii_uppercase();
-    let tells = words.any(|word| is_one_of(trim(word, b".,;:!?()"), WORDS));
+    let tells = words.any(|word| words::folded(trim(word, b".,;:!?()")) & PROSE != 0);
     plain && (first_upper || tells) || tells && first_upper
 }
 

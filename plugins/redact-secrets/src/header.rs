@@ -5,41 +5,13 @@ use crate::gate;
 use crate::literal::{self, Literal};
 use crate::rules;
 use crate::scan::Scan;
-use crate::text::{ALNUM, JOIN, STOP, WORD, is};
+use crate::text::{ALNUM, JOIN, STOP, WORD, all, contains, is, spelled};
+use crate::words::{self, ATTRIBUTE, PARTED, PROOF, SCHEME};
 
 /// Longest credential.
 const MAX_CREDENTIAL: usize = 8 * 1024;
 /// Most cookies of one header, and values of one array.
 const MAX_PARTS: usize = 64;
-
-/// Words before a credential in `Authorization`.
-const SCHEMES: &[&str] = &[
-    "bearer",
-    "basic",
-    "token",
-    "apikey",
-    "api-key",
-    "digest",
-    "negotiate",
-    "ntlm",
-    "hmac",
-    "key",
-    "oauth",
-    "dpop",
-    "pat",
-    "bot",
-    "splunk",
-    "signature",
-    "jwt",
-    "aws4-hmac-sha256",
-    "aws",
-    "sso-key",
-    "genie-key",
-    "bearertoken",
-    "kerberos",
-];
-/// Schemes whose credential is one parameter of several.
-const PARTED: &[&str] = &["digest", "aws4-hmac-sha256", "signature", "hmac"];
 
 /// The operator behind a header's name: a colon, or `=` or a comma in programs. Gives where the value begins.
 #[inline(never)]
@@ -48,13 +20,13 @@ fn operator(scan: &Scan<'_>, end: usize) -> Option<usize> {
     if let Some((slashes, _)) = literal::quote(scan, at) {
         at += slashes + 1;
     }
-    if scan.text.at(at) == b']' {
+    if scan.text.peek(at) == b']' {
         at += 1;
     }
     at = scan.text.blanks(at, 8);
-    match scan.text.at(at) {
-        b':' if scan.text.at(at + 1) == b':' => None,
-        b':' | b'=' | b',' => Some(scan.text.blanks(at + 1 + usize::from(scan.text.at(at + 1) == b'>'), 8)),
+    match scan.text.peek(at) {
+        b':' if scan.text.peek(at + 1) == b':' => None,
+        b':' | b'=' | b',' => Some(scan.text.blanks(at + 1 + usize::from(scan.text.peek(at + 1) == b'>'), 8)),
         _ => None,
     }
 }
@@ -63,13 +35,13 @@ fn operator(scan: &Scan<'_>, end: usize) -> Option<usize> {
 pub(crate) fn authorization(scan: &mut Scan<'_>, end: usize) {
     let Some(mut at) = operator(scan, end) else { return };
     scan.open(at);
-    if scan.text.at(at) != b'[' || scan.text.starts(at, gate::MASK) {
+    if scan.text.peek(at) != b'[' || scan.text.reads(at, gate::MASK) {
         return credential(scan, at);
     }
     at += 1;
     for _ in 0..MAX_PARTS {
         at = scan.text.blanks(at, 64);
-        while matches!(scan.text.at(at), b',' | b'\n' | b' ' | b'\t') {
+        while matches!(scan.text.peek(at), b',' | b'\n' | b' ' | b'\t') {
             at += 1;
         }
         if literal::quote(scan, at).is_none() {
@@ -81,16 +53,12 @@ pub(crate) fn authorization(scan: &mut Scan<'_>, end: usize) {
     }
 }
 
-fn is_one_of(word: &[u8], words: &[&str]) -> bool {
-    words.iter().any(|candidate| word.eq_ignore_ascii_case(candidate.as_bytes()))
-}
-
 /// A credential, perhaps in quotes and behind a scheme, at `at`.
 #[inline(never)]
 fn credential(scan: &mut Scan<'_>, at: usize) {
     let mut at = at;
     // An `f` or `b` before the quote of a program's string.
-    if is(scan.text.at(at), ALNUM) && matches!(scan.text.at(at + 1), b'"' | b'\'') {
+    if is(scan.text.peek(at), ALNUM) && matches!(scan.text.peek(at + 1), b'"' | b'\'') {
         at += 1;
     }
     if let Some((slashes, _)) = literal::quote(scan, at) {
@@ -99,8 +67,8 @@ fn credential(scan: &mut Scan<'_>, at: usize) {
     scan.open(at);
     let word_end = scan.text.run(at, WORD, 32);
     let word = scan.text.slice(at, word_end);
-    let scheme = scan.text.at(word_end) == b' ' && is_one_of(word, SCHEMES);
-    if !scheme {
+    let said = if scan.text.peek(word_end) == b' ' { words::folded(word) } else { 0 };
+    if said & SCHEME == 0 {
         let end = credential_end(scan, at);
         let value = scan.text.slice(at, end);
         if value.len() >= 8
@@ -114,15 +82,14 @@ fn credential(scan: &mut Scan<'_>, at: usize) {
         }
         return;
     }
-    let parted = is_one_of(word, PARTED);
     at = scan.text.blanks(word_end, 8);
-    if parted {
+    if said & PARTED != 0 {
         return parts(scan, at);
     }
     let end = credential_end(scan, at);
     let value = scan.text.slice(at, end);
     let plain = value.iter().all(u8::is_ascii_lowercase) && value.len() < 20;
-    let filled = value[..].starts_with(b"{") && scan.text.at(end) == b'}' && value[1..].iter().all(|&c| is(c, WORD));
+    let filled = value[..].starts_with(b"{") && scan.text.peek(end) == b'}' && all(&value[1..], WORD);
     if value.len() >= 4 && !filled && !plain && !gate::placeholder(value) && !gate::lookup(value) && !masked(scan, at) {
         scan.mask(at, end, rules::AUTH_HEADER);
     }
@@ -130,15 +97,13 @@ fn credential(scan: &mut Scan<'_>, at: usize) {
 
 /// Whether a credential is a path or a name of a program, or the address of a page about it.
 fn named_in_code(value: &[u8]) -> bool {
-    let words = value.iter().all(|&c| is(c, ALNUM) || matches!(c, b'_' | b':' | b'!'));
-    words
-        && (value.contains(&b'_') || value.starts_with(b":") || value.windows(2).any(|two| two == b"::"))
-        && !gate::random(value, 16)
-        || value.windows(3).any(|three| three == b"://")
+    let words = spelled(value, ALNUM, b"_:!");
+    words && (value.contains(&b'_') || value.starts_with(b":") || contains(value, b"::")) && !gate::random(value, 16)
+        || contains(value, b"://")
 }
 
 fn masked(scan: &Scan<'_>, at: usize) -> bool {
-    gate::mask_len(scan.text.slice(at, at + 110)).is_some_and(|size| is(scan.text.at(at + size), STOP))
+    gate::mask_len(scan.text.slice(at, at + 110)).is_some_and(|size| is(scan.text.peek(at + size), STOP))
 }
 
 #[inline(never)]
@@ -155,13 +120,13 @@ fn parts(scan: &mut Scan<'_>, at: usize) {
     let end = scan.text.line_end(at, 2048);
     let mut at = at;
     while at < end {
-        while at < end && !is(scan.text.at(at), ALNUM) {
+        while at < end && !is(scan.text.peek(at), ALNUM) {
             at += 1;
         }
         let name_end = scan.text.run(at, ALNUM | JOIN, 32);
         let name = scan.text.slice(at, name_end);
         let mut value = name_end;
-        if scan.text.at(value) != b'=' {
+        if scan.text.peek(value) != b'=' {
             at = value.max(at + 1);
             continue;
         }
@@ -170,10 +135,7 @@ fn parts(scan: &mut Scan<'_>, at: usize) {
             Some(Literal { start, end, .. }) => (start, end),
             None => (value, credential_end(scan, value)),
         };
-        if ["signature", "response", "mac", "nonce", "cnonce"]
-            .iter()
-            .any(|secret| name.eq_ignore_ascii_case(secret.as_bytes()))
-        {
+        if words::folded(name) & PROOF != 0 {
             scan.mask(start, stop, rules::AUTH_HEADER);
         }
         at = stop.max(at + 1);
@@ -182,7 +144,7 @@ fn parts(scan: &mut Scan<'_>, at: usize) {
 
 /// `Bearer` on its own, with a token behind it.
 pub(crate) fn bearer(scan: &mut Scan<'_>, end: usize) {
-    if scan.text.at(end) != b' ' {
+    if scan.text.peek(end) != b' ' {
         return;
     }
     let at = end + 1;
@@ -194,34 +156,15 @@ pub(crate) fn bearer(scan: &mut Scan<'_>, end: usize) {
     }
 }
 
-/// Names of cookies that hold no secret even where the value looks like one.
-const DULL: &[&str] =
-    &["path", "domain", "expires", "max-age", "samesite", "secure", "httponly", "priority", "version", "partitioned"];
 /// Words in names of cookies that hold a session.
-const SESSION: &[&str] = &[
-    "sid",
-    "sess",
-    "session",
-    "token",
-    "auth",
-    "jwt",
-    "csrf",
-    "xsrf",
-    "refresh",
-    "remember",
-    "login",
-    "secret",
-    "access",
-    "id_token",
-    "key",
-    "connect.sid",
-];
+const SESSION: &[&str] =
+    &["sid", "sess", "token", "auth", "jwt", "srf", "refresh", "remember", "login", "secret", "access", "key"];
 
 /// `Cookie` or `Set-Cookie`, whose name ends at `end`.
 pub(crate) fn cookie(scan: &mut Scan<'_>, end: usize, set: bool) {
     let Some(mut at) = operator(scan, end).or_else(|| option(scan, end)) else { return };
     let mut array = false;
-    if scan.text.at(at) == b'[' {
+    if scan.text.peek(at) == b'[' {
         at += 1;
         array = true;
     }
@@ -235,8 +178,8 @@ pub(crate) fn cookie(scan: &mut Scan<'_>, end: usize, set: bool) {
         if !array {
             return;
         }
-        while matches!(scan.text.at(at), b'"' | b'\'' | b'\\' | b',' | b' ' | b'\n' | b'\t') && array {
-            if matches!(scan.text.at(at), b',') {
+        while matches!(scan.text.peek(at), b'"' | b'\'' | b'\\' | b',' | b' ' | b'\n' | b'\t') && array {
+            if matches!(scan.text.peek(at), b',') {
                 at = scan.text.blanks(at + 1, 64);
                 break;
             }
@@ -251,7 +194,7 @@ pub(crate) fn cookie(scan: &mut Scan<'_>, end: usize, set: bool) {
 /// `--cookie` and its argument.
 fn option(scan: &Scan<'_>, end: usize) -> Option<usize> {
     let dashes = end.checked_sub(8).map(|at| scan.text.slice(at, end));
-    (dashes == Some(b"--cookie") && scan.text.at(end) == b' ').then_some(end + 1)
+    (dashes == Some(b"--cookie") && scan.text.peek(end) == b' ').then_some(end + 1)
 }
 
 /// `name=value; name=value` from `at` on. Gives where they end.
@@ -260,39 +203,45 @@ fn pairs(scan: &mut Scan<'_>, at: usize, set: bool, quoted: bool) -> usize {
     for index in 0..MAX_PARTS {
         at = scan.text.blanks(at, 8);
         let mut name_end = at;
-        while name_end - at < 128 && !is(scan.text.at(name_end), STOP) && scan.text.at(name_end) != b'=' {
+        while name_end - at < 128 && !is(scan.text.peek(name_end), STOP) && scan.text.peek(name_end) != b'=' {
             name_end += 1;
         }
-        if scan.text.at(name_end) != b'=' {
+        if scan.text.peek(name_end) != b'=' {
             return name_end;
         }
         let start = name_end + 1;
         scan.open(start);
         let mut end = start;
         while end - start < MAX_CREDENTIAL
-            && (!is(scan.text.at(end), STOP)
-                || matches!(scan.text.at(end), b'&' | b'|' | b'}' | b']' | b')' | b'<' | b'>')
-                || !quoted && scan.text.at(end) == b'"' && end == start)
-            && scan.text.at(end) != b'\\'
+            && (!is(scan.text.peek(end), STOP)
+                || matches!(scan.text.peek(end), b'&' | b'|' | b'}' | b']' | b')' | b'<' | b'>')
+                || !quoted && scan.text.peek(end) == b'"' && end == start)
+            && scan.text.peek(end) != b'\\'
         {
             end += 1;
         }
         let name = scan.text.slice(at, name_end);
         let value = scan.text.slice(start, end);
-        let dull = DULL.iter().any(|dull| name.eq_ignore_ascii_case(dull.as_bytes()));
-        let lower = name.to_ascii_lowercase();
-        let session = SESSION.iter().any(|word| lower.windows(word.len()).any(|part| part == word.as_bytes()));
-        let secret = session && value.len() >= 4
-            || value.len() >= 12
-                && (gate::random(value, 10) || gate::uuid(value) || gate::hex(value) && value.len() >= 16);
-        let attribute = dull || set && index > 0;
-        if secret && !attribute && !gate::placeholder(value) {
+        let attribute = set && index > 0;
+        if !attribute && session(name, value) {
             scan.mask(start, end, rules::COOKIE);
         }
-        if scan.text.at(end) != b';' {
+        if scan.text.peek(end) != b';' {
             return end;
         }
         at = end + 1;
     }
     at
+}
+
+/// Whether a cookie of this name and value holds a session.
+#[inline(never)]
+pub(crate) fn session(name: &[u8], value: &[u8]) -> bool {
+    if words::folded(name) & ATTRIBUTE != 0 || gate::placeholder(value) {
+        return false;
+    }
+    let lower = name.to_ascii_lowercase();
+    let session = SESSION.iter().any(|word| contains(&lower, word.as_bytes()));
+    session && value.len() >= 4
+        || value.len() >= 12 && (gate::random(value, 10) || gate::uuid(value) || gate::hex(value) && value.len() >= 16)
 }

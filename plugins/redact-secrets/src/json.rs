@@ -14,9 +14,9 @@ pub(crate) fn space(scan: &Scan<'_>, at: usize) -> usize {
     let mut at = at;
     let from = at;
     while at - from < 512 {
-        if is(scan.text.at(at), SPACE) {
+        if is(scan.text.peek(at), SPACE) || scan.text.peek(at) == b'\r' {
             at += 1;
-        } else if scan.text.at(at) == b'\\' && matches!(scan.text.at(at + 1), b'n' | b't' | b'r') {
+        } else if scan.text.peek(at) == b'\\' && matches!(scan.text.peek(at + 1), b'n' | b't' | b'r') {
             at += 2;
         } else {
             break;
@@ -29,7 +29,7 @@ pub(crate) fn space(scan: &Scan<'_>, at: usize) -> usize {
 #[inline(never)]
 pub(crate) fn colon(scan: &Scan<'_>, at: usize) -> Option<usize> {
     let at = space(scan, at);
-    (scan.text.at(at) == b':').then(|| space(scan, at + 1))
+    (scan.text.peek(at) == b':').then(|| space(scan, at + 1))
 }
 
 /// Where the value at `at` ends.
@@ -38,7 +38,7 @@ pub(crate) fn skip(scan: &Scan<'_>, at: usize, max: usize) -> Option<usize> {
     let mut depth = 0;
     let mut now = at;
     while now - at < max {
-        match scan.text.at(now) {
+        match scan.text.peek(now) {
             0 => return None,
             b'{' | b'[' => {
                 depth += 1;
@@ -57,7 +57,7 @@ pub(crate) fn skip(scan: &Scan<'_>, at: usize, max: usize) -> Option<usize> {
             byte if is(byte, NAME) || byte == b'+' => now = scan.text.run(now, NAME, 64),
             _ => match literal(scan, now) {
                 Some(found) if found.next > now => now = found.next,
-                _ if scan.text.at(now) == b'\\' => now = space(scan, now).max(now + 1),
+                _ if scan.text.peek(now) == b'\\' => now = space(scan, now).max(now + 1),
                 _ => return None,
             },
         }
@@ -75,7 +75,7 @@ pub(crate) fn strings(scan: &Scan<'_>, at: usize, max: usize) -> Vec<Literal> {
     let mut now = at;
     let mut depth = 0;
     while now - at < max {
-        match scan.text.at(now) {
+        match scan.text.peek(now) {
             b'{' | b'[' if depth < MAX_DEPTH => {
                 depth += 1;
                 now += 1;
@@ -89,7 +89,7 @@ pub(crate) fn strings(scan: &Scan<'_>, at: usize, max: usize) -> Vec<Literal> {
             byte if is(byte, NAME) && depth > 0 => now = scan.text.run(now, NAME, 64),
             _ => {
                 let Some(text) = literal(scan, now) else { break };
-                if scan.text.at(space(scan, text.next)) != b':' || depth == 0 {
+                if scan.text.peek(space(scan, text.next)) != b':' || depth == 0 {
                     found.push(text);
                 }
                 now = text.next.max(now + 1);

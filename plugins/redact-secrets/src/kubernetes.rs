@@ -6,6 +6,7 @@ use crate::json;
 use crate::literal::{self, quote};
 use crate::rules;
 use crate::scan::Scan;
+use crate::text::{contains, find_last};
 
 /// Most bytes of a `data` block, and between it and its `kind`.
 const MAX_OBJECT: usize = 48 * 1024;
@@ -19,6 +20,7 @@ const MAX_LINE: usize = 256;
 const MAX_INDENT: usize = 12;
 
 /// `data` with its anchor on `ta` and what follows.
+#[inline(never)]
 pub(crate) fn data(scan: &mut Scan<'_>, at: usize) {
     let Some(start) = at.checked_sub(2) else { return };
     let word = scan.text.slice(start, at + 2);
@@ -27,7 +29,7 @@ pub(crate) fn data(scan: &mut Scan<'_>, at: usize) {
         b"Data" if start >= 6 && scan.text.slice(start - 6, start) == b"string" => start - 6,
         _ => return,
     };
-    if scan.text.at(at + 2) == b':' {
+    if scan.text.peek(at + 2) == b':' {
         yaml(scan, start, at + 3);
     } else {
         object(scan, start, at + 2);
@@ -45,10 +47,10 @@ struct Row {
 
 #[inline(never)]
 fn row(scan: &Scan<'_>, line: usize, diff: bool) -> Row {
-    let first = line + usize::from(diff && matches!(scan.text.at(line), b'+' | b'-' | b' '));
+    let first = line + usize::from(diff && matches!(scan.text.peek(line), b'+' | b'-' | b' '));
     let mut at = scan.text.blanks(first, MAX_LINE);
     let mut item = None;
-    while scan.text.at(at) == b'-' && scan.text.at(at + 1) == b' ' {
+    while scan.text.peek(at) == b'-' && scan.text.peek(at + 1) == b' ' {
         item = item.or(Some(at - first));
         at = scan.text.blanks(at + 1, MAX_LINE);
     }
@@ -62,23 +64,23 @@ fn kind_of(scan: &Scan<'_>, at: usize) -> Option<bool> {
         return None;
     }
     let mut value = scan.text.blanks(at + 5, 8);
-    value += usize::from(matches!(scan.text.at(value), b'"' | b'\''));
-    Some(scan.text.starts(value, b"Secret") && !crate::text::is(scan.text.at(value + 6), crate::text::WORD))
+    value += usize::from(matches!(scan.text.peek(value), b'"' | b'\''));
+    Some(scan.text.starts(value, b"Secret") && !crate::text::is(scan.text.peek(value + 6), crate::text::WORD))
 }
 
 fn is_data(scan: &Scan<'_>, at: usize, own: &[u8]) -> bool {
-    scan.text.starts(at, own) && scan.text.at(at + own.len()) == b':'
+    scan.text.reads(at, own) && scan.text.peek(at + own.len()) == b':'
 }
 
 fn yaml(scan: &mut Scan<'_>, start: usize, after: usize) {
     let line = scan.text.line_start(start, 64);
     let body = scan.text.blanks(after, 8);
-    if scan.text.at(body) != b'\n' {
+    if scan.text.peek(body) != b'\n' {
         return;
     }
-    let diff = match scan.text.at(line) {
+    let diff = match scan.text.peek(line) {
         b'+' => true,
-        b'-' => scan.text.at(line + 1) != b' ' || scan.text.at(line + 2) == b' ',
+        b'-' => scan.text.peek(line + 1) != b' ' || scan.text.peek(line + 2) == b' ',
         _ => false,
     };
     let own = row(scan, line, diff);
@@ -94,9 +96,9 @@ fn yaml(scan: &mut Scan<'_>, start: usize, after: usize) {
     let mut values = Vec::new();
     let mut newline = body;
     let mut column = None;
-    while newline - start < MAX_OBJECT && scan.text.at(newline) == b'\n' {
+    while newline - start < MAX_OBJECT && scan.text.peek(newline) == b'\n' {
         let this = row(scan, newline + 1, diff);
-        if matches!(scan.text.at(this.at), b'\n' | 0) {
+        if matches!(scan.text.peek(this.at), b'\n' | 0) {
             newline = this.at;
             continue;
         }
@@ -113,7 +115,7 @@ fn yaml(scan: &mut Scan<'_>, start: usize, after: usize) {
         }
         newline = end;
     }
-    if scan.text.at(newline) == 0
+    if scan.text.peek(newline) == 0
         && let Some((true, kind)) = before
     {
         scan.need(kind.min(line));
@@ -167,7 +169,7 @@ fn above(scan: &Scan<'_>, line: usize, column: usize, diff: bool, word: &[u8]) -
         let previous = scan.text.line_start(line - 1, MAX_LINE * 16);
         let this = row(scan, previous, diff);
         line = previous;
-        if matches!(scan.text.at(this.at), b'\n' | 0) || this.column > column {
+        if matches!(scan.text.peek(this.at), b'\n' | 0) || this.column > column {
             continue;
         }
         if this.column < column || scan.text.starts(this.at, b"---") || is_data(scan, this.at, word) {
@@ -187,11 +189,11 @@ fn above(scan: &Scan<'_>, line: usize, column: usize, diff: bool, word: &[u8]) -
 fn below(scan: &Scan<'_>, newline: usize, column: usize, diff: bool, word: &[u8]) -> bool {
     let mut newline = newline;
     for _ in 0..SIBLINGS {
-        if scan.text.at(newline) != b'\n' {
+        if scan.text.peek(newline) != b'\n' {
             return false;
         }
         let this = row(scan, newline + 1, diff);
-        if !matches!(scan.text.at(this.at), b'\n') && this.column <= column {
+        if !matches!(scan.text.peek(this.at), b'\n') && this.column <= column {
             if this.column < column
                 || this.item.is_some()
                 || scan.text.starts(this.at, b"---")
@@ -212,7 +214,7 @@ fn below(scan: &Scan<'_>, newline: usize, column: usize, diff: bool, word: &[u8]
 pub(crate) fn kind(scan: &mut Scan<'_>, start: usize) {
     let line = scan.text.line_start(start, MAX_LINE);
     let before = &scan.text.bytes()[line..start];
-    let named = before.windows(4).rposition(|part| part == b"kind").map(|at| &before[at + 4..]);
+    let named = find_last(before, b"kind").map(|at| &before[at + 4..]);
     if named.is_some_and(|rest| {
         rest.contains(&b':') && rest.iter().all(|c| matches!(c, b':' | b' ' | b'"' | b'\'' | b'\\'))
     }) {
@@ -224,7 +226,7 @@ pub(crate) fn kind(scan: &mut Scan<'_>, start: usize) {
 pub(crate) fn pending(scan: &Scan<'_>) -> usize {
     let Some(at) = scan.kind_at else { return usize::MAX };
     let rest = &scan.text.bytes()[at..];
-    let over = rest.len() > MAX_OBJECT || rest.windows(4).any(|part| part == b"\n---");
+    let over = rest.len() > MAX_OBJECT || contains(rest, b"\n---");
     if over { usize::MAX } else { at }
 }
 
@@ -236,7 +238,7 @@ fn object(scan: &mut Scan<'_>, start: usize, end: usize) {
         return;
     }
     let Some(brace) = json::colon(scan, end + slashes + 1) else { return };
-    if scan.text.at(brace) != b'{' {
+    if scan.text.peek(brace) != b'{' {
         return;
     }
     let word = &scan.text.bytes()[open..end];
@@ -249,7 +251,7 @@ fn object(scan: &mut Scan<'_>, start: usize, end: usize) {
     let mut closed = false;
     while at - brace < MAX_OBJECT {
         at = json::space(scan, at);
-        match scan.text.at(at) {
+        match scan.text.peek(at) {
             b',' => at += 1,
             b'}' => {
                 closed = true;
@@ -262,9 +264,9 @@ fn object(scan: &mut Scan<'_>, start: usize, end: usize) {
                     scan.open(value);
                 }
                 let Some(found) = literal::literal(scan, value) else {
-                    if scan.text.at(value) == 0 || scan.text.starts(value, b"null") {
+                    if scan.text.peek(value) == 0 || scan.text.starts(value, b"null") {
                         at = scan.text.run(value, crate::text::LETTER, 8);
-                        if scan.text.at(at) == 0 { break } else { continue }
+                        if scan.text.peek(at) == 0 { break } else { continue }
                     }
                     return;
                 };
@@ -328,10 +330,10 @@ fn json_below(scan: &Scan<'_>, from: usize, word: &[u8]) -> bool {
     let mut at = from;
     for _ in 0..SIBLINGS {
         at = json::space(scan, at);
-        if scan.text.at(at) == b',' {
+        if scan.text.peek(at) == b',' {
             at = json::space(scan, at + 1);
         }
-        if scan.text.starts(at, word) || at - from > MAX_OBJECT {
+        if scan.text.reads(at, word) || at - from > MAX_OBJECT {
             return false;
         }
         let Some(key) = literal::literal(scan, at) else { return false };

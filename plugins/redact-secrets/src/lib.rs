@@ -9,13 +9,19 @@
 
 mod assignment;
 mod beginnings;
+mod beside;
+mod bucket;
 mod check;
 mod code;
+mod column;
 mod command;
 mod digits;
 mod encoded;
+mod escaped;
 mod extra;
+mod form;
 mod gate;
+mod group;
 mod hash;
 mod header;
 mod json;
@@ -28,6 +34,7 @@ mod order;
 mod pem;
 mod personal;
 mod prefilter;
+mod record;
 mod rules;
 mod scan;
 mod service;
@@ -41,6 +48,8 @@ mod token;
 mod url;
 mod value;
 mod window;
+mod words;
+mod worth;
 
 use hermes_plugin_sdk::{Context, Failure, Findings, Plugin, Redact, Span, Window};
 

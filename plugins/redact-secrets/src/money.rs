@@ -4,7 +4,7 @@
 use crate::personal::said;
 use crate::rules;
 use crate::scan::Scan;
-use crate::text::{ALNUM, DIGIT, HEX, JOIN, SPACE, is};
+use crate::text::{ALNUM, DIGIT, HEX, JOIN, SPACE, all, any, is};
 
 /// Most digits of a card's number (ISO/IEC 7812-1).
 const MAX_CARD: usize = 19;
@@ -86,22 +86,30 @@ fn joins(byte: u8) -> bool {
 #[inline(never)]
 pub(crate) fn card(scan: &mut Scan<'_>, start: usize) {
     let text = &scan.text;
-    if joins(text.before(start)) || !matches!(text.at(start), b'2'..=b'6' | b'8') {
+    if joins(text.before(start)) || !matches!(text.peek(start), b'2'..=b'6' | b'8') {
         return;
     }
     scan.open(start);
     let end = text.run(start, DIGIT, MAX_CARD + 1);
     let size = end - start;
-    if size == 4 && matches!(text.at(end), b' ' | b'-') {
+    if size == 4 && matches!(text.peek(end), b' ' | b'-') {
         return grouped(scan, start);
     }
     if (MIN_CARD..=MAX_CARD).contains(&size) && ends(scan, end) && card_number(scan.text.slice(start, end)) {
         // Most numbers of cards have fifteen or sixteen digits; others are as likely to be of anything else.
-        let usual = (15..=16).contains(&size);
+        let usual = (15..=16).contains(&size) && text.before(start) != b'#' && !made_up(text.slice(start, end));
         if if usual { !listed(scan, start, end) } else { said(scan, start, SAID) } {
             scan.mask(start, end, rules::CARD);
         }
     }
+}
+
+/// Whether these digits are the order of the strokes of a character, as tables of Chinese writing have it: of the five
+/// kinds of stroke at least four, and no other digit. Or whether they count up and down, as no card's do by chance.
+fn made_up(digits: &[u8]) -> bool {
+    let kinds = digits.iter().fold(0u32, |kinds, &digit| kinds | 1 << (digit - b'0'));
+    let steps = digits.array_windows().filter(|[one, next]| one.abs_diff(*next) == 1).count();
+    kinds & !0b11_1110 == 0 && kinds.count_ones() >= 4 || steps >= 12 && kinds.count_ones() >= 6
 }
 
 /// Words beside the number of a card.
@@ -111,9 +119,6 @@ const SAID: &[&str] = &["card", "pan", "visa", "diners", "maestro", "unionpay", 
 #[inline(never)]
 fn listed(scan: &Scan<'_>, start: usize, end: usize) -> bool {
     let text = &scan.text;
-    let gap = |byte: u8| is(byte, SPACE) || matches!(byte, b',' | b';' | b'(' | b')' | b'{' | b'}' | b'[' | b']');
-    let other =
-        |from: usize, to: usize| to - from >= LONG && !(to - from <= MAX_CARD && card_number(text.slice(from, to)));
     let mut others = 0;
     let mut at = start;
     for _ in 0..2 {
@@ -125,26 +130,38 @@ fn listed(scan: &Scan<'_>, start: usize, end: usize) -> bool {
         while to - from <= MAX_CARD && is(text.before(from), DIGIT) {
             from -= 1;
         }
-        others += usize::from(other(from, to));
+        others += usize::from(other(text.slice(from, to)));
         at = from;
     }
     at = end;
     for _ in 0..2 {
         let mut from = at;
-        while others < 2 && from - at < GAP && gap(text.at(from)) {
+        while others < 2 && from - at < GAP && gap(text.peek(from)) {
             from += 1;
         }
         let to = if others < 2 { text.run(from, DIGIT, MAX_CARD + 1) } else { from };
-        others += usize::from(other(from, to));
+        others += usize::from(other(text.slice(from, to)));
         at = to;
     }
     others >= 2
 }
 
+/// Whether a byte may stand between two numbers of a list.
+#[inline(never)]
+fn gap(byte: u8) -> bool {
+    is(byte, SPACE) || matches!(byte, b',' | b';' | b'(' | b')' | b'{' | b'}' | b'[' | b']')
+}
+
+/// Whether a number is as long as that of a card, and none.
+#[inline(never)]
+fn other(number: &[u8]) -> bool {
+    number.len() >= LONG && !(number.len() <= MAX_CARD && card_number(number))
+}
+
 /// Whether a number ends at `end`: no word and no fraction goes on from there.
 fn ends(scan: &Scan<'_>, end: usize) -> bool {
-    match scan.text.at(end) {
-        b'.' | b'-' | b':' => !is(scan.text.at(end + 1), ALNUM),
+    match scan.text.peek(end) {
+        b'.' | b'-' | b':' => !is(scan.text.peek(end + 1), ALNUM),
         byte => !is(byte, ALNUM | JOIN),
     }
 }
@@ -159,7 +176,7 @@ fn grouped(scan: &mut Scan<'_>, start: usize) {
         let mut digits = [0u8; MAX_CARD];
         let size = groups.iter().sum();
         let Some(end) = in_groups(scan, start, groups, &mut digits) else { continue };
-        if !is(scan.text.at(end), ALNUM | JOIN) && card_number(&digits[..size]) {
+        if !is(scan.text.peek(end), ALNUM | JOIN) && card_number(&digits[..size]) {
             scan.mask(start, end, rules::CARD);
             return;
         }
@@ -172,29 +189,26 @@ fn tabled(scan: &Scan<'_>, start: usize) -> bool {
     let blank = |byte: u8| matches!(byte, 0 | b' ' | b'\n');
     let Some(at) = start.checked_sub(5) else { return false };
     let group = scan.text.slice(at, start - 1);
-    blank(scan.text.before(start))
-        && blank(scan.text.before(at))
-        && group.iter().all(|&c| is(c, HEX))
-        && group.iter().any(|&c| is(c, DIGIT))
+    blank(scan.text.before(start)) && blank(scan.text.before(at)) && all(group, HEX) && any(group, DIGIT)
 }
 
 /// Reads digits in groups, and gives where they end.
 #[inline(never)]
 fn in_groups(scan: &Scan<'_>, start: usize, groups: &[usize], digits: &mut [u8]) -> Option<usize> {
-    let sign = scan.text.at(start + groups.first()?);
+    let sign = scan.text.peek(start + groups.first()?);
     let (mut at, mut left, mut groups) = (start, 0, groups.iter());
     for digit in digits {
         while left == 0 {
             let Some(&size) = groups.next() else { return Some(at) };
             if at > start {
-                if scan.text.at(at) != sign {
+                if scan.text.peek(at) != sign {
                     return None;
                 }
                 at += 1;
             }
             left = size;
         }
-        *digit = scan.text.at(at);
+        *digit = scan.text.peek(at);
         if !is(*digit, DIGIT) {
             return None;
         }
@@ -211,7 +225,7 @@ pub(crate) fn account(scan: &mut Scan<'_>, start: usize) {
     if joins(text.before(start)) {
         return;
     }
-    let country = [text.at(start), text.at(start + 1)];
+    let country = [text.peek(start), text.peek(start + 1)];
     let Some(entry) = COUNTRIES.as_chunks::<4>().0.iter().find(|entry| entry[..2] == country) else { return };
     let want = usize::from(entry[2] - b'0') * 10 + usize::from(entry[3] - b'0');
     scan.open(start);
@@ -240,7 +254,7 @@ pub(crate) fn account(scan: &mut Scan<'_>, start: usize) {
         count += 1;
         left -= 1;
     }
-    if is(text.at(at), ALNUM | JOIN) {
+    if is(text.peek(at), ALNUM | JOIN) {
         return;
     }
     // The country and the check digits count last; letters are numbers from ten on.

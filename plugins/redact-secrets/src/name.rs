@@ -1,6 +1,8 @@
 //! What the name of a value says about it: `DB_PASSWORD` names a secret, `max_tokens` does not. It looks at names
 //! only, never at values.
 
+use crate::words::{self, BEFORE_PASS, BEHIND_PASS, PASSWORD, QUALIFIER, SECRET, TELLS, TELLS_FIRST, TOKEN};
+
 /// How much a name alone proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strength {
@@ -19,155 +21,14 @@ pub(crate) const MAX_NAME: usize = 96;
 /// Most words of a name looked at.
 const MAX_WORDS: usize = 12;
 
-/// Words that make any name a password's.
-#[rustfmt::skip]
-const PASSWORDS: &[&str] = &[
-    "pass", "passwd", "pswd", "passwords", "passwds", "passcode", "pw", "pwd", "passphrases", "dbpass", "userpass",
-    "rootpass", "sshpass", "mypass", "adminpass", "smtppass", "mailpass", "ftppass", "keypass", "storepass",
-];
-/// Endings that do.
+/// Endings of words that make any name a password's.
 #[rustfmt::skip]
 const PASSWORD_ENDS: &[&str] = &[
     "password", "passwd", "passphrase", "_pwd", "passcode"
 ];
-/// Words that make a name strong.
-#[rustfmt::skip]
-const STRONG: &[&str] = &[
-    "secret", "credential", "cred", "creds", "auth", "bearer", "apikey", "authtoken", "accesstoken", "accesskey",
-    "secretkey", "privatekey", "apitoken", "authkey", "refreshtoken", "idtoken", "identitytoken", "signingkey",
-    "masterkey", "encryptionkey", "sessiontoken", "usertoken", "bottoken", "accountkey", "sharedkey", "deploykey",
-    "privkey",
-];
-/// Words that need a value that looks like a secret.
-#[rustfmt::skip]
-const WEAK: &[&str] = &[
-    "key", "keys", "token", "tokens", "secrets", "credentials", "session", "sessionid", "sessid", "sid", "jwt",
-    "csrf", "xsrf", "csrftoken", "cookie", "phpsessid", "jsessionid", "apikeys", "authenticity", "psk",
-    "authorization",
-];
-/// Words that make a following `key` or `token` strong.
-#[rustfmt::skip]
-const QUALIFIERS: &[&str] = &[
-    "api", "auth", "access", "refresh", "session", "id", "identity", "bearer", "app", "client", "master", "private",
-    "signing", "signature", "encryption", "encrypt", "account", "storage", "shared", "subscription", "deploy",
-    "deployment", "personal", "admin", "root", "service", "security", "secret", "oauth", "oauth2", "jwt", "bot",
-    "push", "webhook", "vault", "gh", "github", "gitlab", "npm", "registry", "user", "functions", "host", "license",
-    "integration", "application", "runner", "csrf", "hmac",
-];
-/// Last words of names that tell about a secret and do not hold it.
-#[rustfmt::skip]
-const ABOUT: &[&str] = &[
-    "file", "files", "filename", "path", "paths", "dir", "dirs", "folder", "url", "urls", "uri", "uris", "endpoint",
-    "host", "hostname", "port", "name", "names", "type", "types", "kind", "id", "ids", "ttl", "limit", "limits",
-    "count", "counts", "counter", "size", "sizes", "length", "len", "min", "max", "policy", "policies", "expiry",
-    "expires", "expiration", "exp", "expire", "expired", "timeout", "enabled", "enable", "disabled", "required",
-    "require", "reset", "hint", "hints", "ref", "refs", "algo", "algorithm", "alg", "method", "methods", "mode",
-    "version", "prefix", "suffix", "format", "label", "store", "storage", "provider", "providers", "manager",
-    "validator", "validation", "strength", "index", "usage", "used", "budget", "rotation", "age", "status", "state",
-    "error", "errors", "field", "fields", "column", "table", "header", "headers", "placeholder", "prompt", "link",
-    "page", "form", "input", "example", "template", "pattern", "regex", "rule", "rules", "check", "checks",
-    "helper", "util", "utils", "handler", "class", "interface", "event", "events", "test", "tests", "spec", "group",
-    "groups", "scope", "scopes", "role", "roles", "user", "username", "email", "owner", "source", "issuer",
-    "audience", "realm", "domain", "mapping", "map", "bits", "arn", "location", "agent", "sock", "socket", "server",
-    "bucket", "region", "at", "by", "in", "on", "ready", "valid", "invalid", "changed", "updated", "created",
-    "service", "services", "flow", "module", "middleware", "config", "configuration", "options", "settings",
-    "request", "response", "client", "guard", "function", "factory", "controller", "router", "route", "routes",
-    "schema", "model", "dto", "props", "ring", "board", "chain", "stream", "word", "words", "cmd", "command",
-    "stdin", "fd", "env", "var", "grant", "mechanism", "scheme", "level", "plugin", "callback", "redirect", "rs",
-    "py", "js", "ts", "go", "json", "yaml", "yml", "md", "txt", "toml", "html", "css", "java", "c", "h", "cpp",
-    "log", "lock", "sh", "tsx", "jsx", "pub", "fingerprint", "thumbprint", "per", "rate", "cost", "price", "total",
-    "remaining", "window", "budget", "usage", "management", "supported", "order", "const", "local", "completed",
-    "serialization", "detector", "release", "func", "ext", "handle", "property", "offset", "result", "stmt", "checking",
-];
-/// First words of such names.
-#[rustfmt::skip]
-const ABOUT_FIRST: &[&str] = &[
-    "max", "min", "num", "n", "total", "count", "public", "primary", "foreign", "partition", "sort", "cache", "has",
-    "is", "use", "no", "show", "hide", "require", "requires", "enable", "disable", "allow", "skip", "with",
-    "forgot", "reset", "change", "update", "validate", "verify", "check", "invalid", "missing", "expired", "prompt",
-    "completion", "input", "output", "total", "hash", "idempotency", "lookup", "object", "row", "map", "dict",
-    "hot", "arrow", "jobserver", "ssh-rsa", "known", "host", "s3", "sorting", "group", "on", "if", "must", "should", "can",
-];
-
-/// A word of [`PASSWORDS`].
-const PASSWORD: u8 = 1;
-/// A word of [`STRONG`].
-const SECRET: u8 = 2;
-/// A word of [`WEAK`].
-const TOKEN: u8 = 4;
-/// A word of [`QUALIFIERS`].
-const QUALIFIER: u8 = 8;
-/// A word of [`ABOUT`].
-const TELLS: u8 = 16;
-/// A word of [`ABOUT_FIRST`].
-const TELLS_FIRST: u8 = 32;
-
-/// Slots of the word table: half as many again as there are words.
-const SLOTS: usize = 512;
-
-/// All words with what they are, found by their hash.
-static TABLE: [(&str, u8); SLOTS] = table();
-
-const fn slot(word: &[u8]) -> usize {
-    let mut hash = 0x811c_9dc5u32;
-    let mut at = 0;
-    while at < word.len() {
-        hash = (hash ^ word[at] as u32).wrapping_mul(0x0100_0193);
-        at += 1;
-    }
-    (hash >> 7) as usize % SLOTS
-}
-
-const fn equal(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() {
-        return false;
-    }
-    let mut at = 0;
-    while at < a.len() {
-        if a[at] != b[at] {
-            return false;
-        }
-        at += 1;
-    }
-    true
-}
-
-const fn add(mut table: [(&'static str, u8); SLOTS], words: &[&'static str], flag: u8) -> [(&'static str, u8); SLOTS] {
-    let mut index = 0;
-    while index < words.len() {
-        let mut at = slot(words[index].as_bytes());
-        while table[at].1 != 0 && !equal(table[at].0.as_bytes(), words[index].as_bytes()) {
-            at = (at + 1) % SLOTS;
-        }
-        table[at] = (words[index], table[at].1 | flag);
-        index += 1;
-    }
-    table
-}
-
-const fn table() -> [(&'static str, u8); SLOTS] {
-    let table = add([("", 0); SLOTS], PASSWORDS, PASSWORD);
-    let table = add(table, STRONG, SECRET);
-    let table = add(table, WEAK, TOKEN);
-    let table = add(table, QUALIFIERS, QUALIFIER);
-    let table = add(table, ABOUT, TELLS);
-    add(table, ABOUT_FIRST, TELLS_FIRST)
-}
-
-/// What a word is: the flags above.
-fn flags(word: &[u8]) -> u8 {
-    let mut at = slot(word);
-    while TABLE[at].1 != 0 {
-        if TABLE[at].0.as_bytes() == word {
-            return TABLE[at].1;
-        }
-        at = (at + 1) % SLOTS;
-    }
-    0
-}
-
-fn one_of(word: &[u8], what: u8) -> bool {
-    flags(word) & what != 0
+#[inline(never)]
+fn one_of(word: &[u8], what: u32) -> bool {
+    words::sets(word) & what != 0
 }
 
 /// The words of a name, lower case.
@@ -208,9 +69,10 @@ impl Words {
         words
     }
 
+    #[inline(never)]
     fn get(&self, index: usize) -> &[u8] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.text[start..self.ends[index]]
+        let start = if index == 0 { 0 } else { self.ends.get(index - 1).copied().unwrap_or_default() };
+        self.ends.get(index).and_then(|&end| self.text.get(start..end)).unwrap_or_default()
     }
 }
 
@@ -249,6 +111,14 @@ pub(crate) fn strength(name: &[u8]) -> Strength {
     }
     let last = words.get(words.count - 1);
     // The qualifier may itself be one of these words: `host_key` is about a key, `password_host` about a host.
+    // The key of a wireless network, in programs part of many names.
+    if words.count == 1 && last == b"psk" {
+        return Strength::Strong;
+    }
+    // What is asked for once: `reset_token`.
+    if words.count == 2 && last == b"token" && matches!(words.get(0), b"reset" | b"verify" | b"invite") {
+        return Strength::Weak;
+    }
     if words.count > 1 && (one_of(last, TELLS) && !session(&words) || one_of(words.get(0), TELLS_FIRST)) {
         return Strength::None;
     }
@@ -261,38 +131,8 @@ pub(crate) fn strength(name: &[u8]) -> Strength {
 
 /// Whether the `pass` at `index` is one of several runs over something, or a verb: `second_pass`, `pass_by_value`.
 fn stage(words: &Words, index: usize) -> bool {
-    /// Words before it.
-    const BEFORE: &[&[u8]] = &[
-        b"first",
-        b"second",
-        b"third",
-        b"last",
-        b"next",
-        b"current",
-        b"single",
-        b"one",
-        b"two",
-        b"multi",
-        b"each",
-        b"every",
-        b"final",
-        b"tests",
-        b"must",
-        b"should",
-        b"opt",
-        b"optimization",
-        b"render",
-        b"compute",
-        b"high",
-        b"low",
-        b"band",
-        b"by",
-    ];
-    /// Words behind it.
-    const BEHIND: &[&[u8]] =
-        &[b"by", b"with", b"through", b"to", b"on", b"if", b"as", b"fail", b"context", b"fds", b"manager", b"obj"];
-    index > 0 && BEFORE.contains(&words.get(index - 1))
-        || index + 1 < words.count && BEHIND.contains(&words.get(index + 1))
+    index > 0 && one_of(words.get(index - 1), BEFORE_PASS)
+        || index + 1 < words.count && one_of(words.get(index + 1), BEHIND_PASS)
 }
 
 fn session(words: &Words) -> bool {
@@ -326,6 +166,8 @@ pub(crate) fn echoes(name: &[u8], value: &[u8]) -> bool {
     if value.len() > MAX_NAME || value.len() < 3 {
         return false;
     }
+    // A name has its words apart: `oauth2_pass` is one, and `s3cr3tpass` is none.
+    let apart = value.iter().any(|c| !c.is_ascii_alphanumeric());
     // The shorter one must be the end of the longer one.
     let (mut name, mut value) = (backwards(name), backwards(value));
     let mut any = false;
@@ -333,6 +175,7 @@ pub(crate) fn echoes(name: &[u8], value: &[u8]) -> bool {
         match (name.next(), value.next()) {
             (Some(a), Some(b)) if a == b => any = true,
             (Some(_), Some(_)) => return false,
+            (None, Some(c)) if !apart && (c.is_ascii_digit() || value.any(|c| c.is_ascii_digit())) => return false,
             _ => return any,
         }
     }
@@ -340,21 +183,50 @@ pub(crate) fn echoes(name: &[u8], value: &[u8]) -> bool {
 
 /// The strengths of the last names: a text has few, and repeats them.
 #[derive(Default)]
-pub(crate) struct Memory([(usize, usize, Option<Strength>); 8]);
+pub(crate) struct Memory {
+    /// Names of at most eight bytes, as numbers: equal ones are equal without a loop.
+    short: [(u64, Option<Strength>); NAMES],
+    /// Where others stand.
+    long: [(usize, usize, Option<Strength>); NAMES],
+}
+
+/// Names kept.
+const NAMES: usize = 16;
 
 impl Memory {
     /// As [`strength`] of `text[start..end]`.
     pub(crate) fn strength(&mut self, text: &[u8], start: usize, end: usize) -> Strength {
-        let name = &text[start..end];
-        let Some((&first, &last)) = name.first().zip(name.last()) else { return Strength::None };
-        let place = (usize::from(first) * 3 + usize::from(last) + name.len()) % self.0.len();
-        if let (from, until, Some(known)) = self.0[place]
-            && text[from..until] == *name
+        let size = end.wrapping_sub(start);
+        let eight = text.get(start..).and_then(<[u8]>::first_chunk);
+        let Some(&eight) = eight.filter(|_| (1..=8).contains(&size)) else {
+            return self.long(text, start, end);
+        };
+        let key = u64::from_le_bytes(eight) << (8 * (8 - size));
+        // The golden ratio of 2^64, an odd constant of multiplicative hashes.
+        let place = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - NAMES.ilog2());
+        let known = &mut self.short[place as usize % NAMES];
+        if let (name, Some(strength)) = *known
+            && name == key
         {
-            return known;
+            return strength;
+        }
+        let found = text.get(start..end).map_or(Strength::None, strength);
+        *known = (key, Some(found));
+        found
+    }
+
+    #[inline(never)]
+    fn long(&mut self, text: &[u8], start: usize, end: usize) -> Strength {
+        let Some(name) = text.get(start..end) else { return Strength::None };
+        let Some((&first, &last)) = name.first().zip(name.last()) else { return Strength::None };
+        let known = &mut self.long[(usize::from(first) * 3 + usize::from(last) + name.len()) % NAMES];
+        if let (from, until, Some(strength)) = *known
+            && text.get(from..until) == Some(name)
+        {
+            return strength;
         }
         let found = strength(name);
-        self.0[place] = (start, end, Some(found));
+        *known = (start, end, Some(found));
         found
     }
 }
@@ -427,5 +299,7 @@ mod tests {
         assert!(echoes(b"api_key", b"api_key"));
         assert!(echoes(b"db_password", b"password"));
         assert!(!echoes(b"password", b"hunter2"));
+        assert!(echoes(b"pass", b"oauth2_pass") && echoes(b"password", b"userPassword"));
+        assert!(!echoes(b"pass", b"S3cr3tPass"), "it ends with its name by chance");
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::rules;
 use crate::scan::Scan;
-use crate::text::{ALNUM, B64, SPACE, is};
+use crate::text::{ALNUM, B64, SPACE, all, contains, find_last, holds, is};
 
 /// Longest key block, from its first line to its last.
 pub(crate) const MAX_BLOCK: usize = 24 * 1024;
@@ -20,6 +20,11 @@ const MAX_GUTTER: usize = 24;
 #[inline(never)]
 fn header(scan: &Scan<'_>, label: usize) -> Option<usize> {
     let mut at = label;
+    while at - label + 8 < MAX_LABEL
+        && scan.text.eight(at).is_some_and(|eight| !holds(eight, b'-') && !holds(eight, b'\n'))
+    {
+        at += 8;
+    }
     while at - label < MAX_LABEL && !matches!(scan.text.at(at), b'-' | b'\n' | 0) {
         at += 1;
     }
@@ -27,8 +32,9 @@ fn header(scan: &Scan<'_>, label: usize) -> Option<usize> {
         return None;
     }
     let words = scan.text.slice(label, at);
-    let private = words.windows(11).any(|part| part == b"PRIVATE KEY")
-        || words.windows(9).any(|part| part == b"ENCRYPTED") && words.windows(3).any(|part| part == b"KEY");
+    let private = words.ends_with(b"PRIVATE KEY")
+        || contains(words, b"PRIVATE KEY")
+        || contains(words, b"ENCRYPTED") && contains(words, b"KEY");
     private.then(|| {
         let mut end = at;
         while end - at < 5 && scan.text.at(end) == b'-' {
@@ -75,7 +81,7 @@ fn content(scan: &Scan<'_>, line: usize) -> usize {
                 at = end;
                 digits = false;
             }
-            0xe2 if scan.text.starts(at, "│".as_bytes()) => at += 2,
+            0xe2 if scan.text.reads(at, "│".as_bytes()) => at += 2,
             _ => break,
         }
         at += 1;
@@ -84,9 +90,29 @@ fn content(scan: &Scan<'_>, line: usize) -> usize {
     at
 }
 
+/// Where the last word of a line begins, or its END line does: the key's part of a line of a log.
 #[inline(never)]
-fn line(scan: &Scan<'_>, from: usize, end: usize) -> (usize, usize, Line) {
-    let start = content(scan, from).min(end);
+fn last_word(scan: &Scan<'_>, line: usize, end: usize) -> usize {
+    let text = scan.text.slice(line, end);
+    let dashes = find_last(text, b"-----END ");
+    line + dashes.or(text.iter().rposition(|&c| is(c, SPACE)).map(|at| at + 1)).unwrap_or(0)
+}
+
+/// Where a string goes on that is put together from several, with the closing quote of one at `at`.
+#[inline(never)]
+fn joint(scan: &Scan<'_>, at: usize) -> Option<usize> {
+    let mut next = at + 1;
+    while next - at < MAX_GUTTER
+        && (is(scan.text.peek(next), SPACE) || matches!(scan.text.peek(next), b'+' | b'.' | b'\\'))
+    {
+        next += 1;
+    }
+    (scan.text.peek(next) == scan.text.peek(at) && next > at + 1).then_some(next + 1)
+}
+
+#[inline(never)]
+fn line(scan: &Scan<'_>, from: usize, end: usize, logged: bool) -> (usize, usize, Line) {
+    let start = if logged { last_word(scan, from, end) } else { content(scan, from) }.min(end);
     if let Some(rest) = scan
         .text
         .slice(start, end)
@@ -106,7 +132,7 @@ fn line(scan: &Scan<'_>, from: usize, end: usize) -> (usize, usize, Line) {
     let value = scan.text.slice(start, stop);
     let kind = if value.is_empty() {
         Line::Blank
-    } else if value.iter().all(|&c| is(c, ALNUM | B64)) {
+    } else if all(value, ALNUM | B64) {
         if value.len() >= FULL { Line::Full } else { Line::Short }
     } else if field(value) {
         Line::Field
@@ -128,6 +154,7 @@ fn ends_key(value: &[u8]) -> bool {
 }
 
 /// `-----BEGIN`, with its anchor on the last dash.
+#[inline(never)]
 pub(crate) fn begin(scan: &mut Scan<'_>, at: usize) {
     let mut dashes = at + 1;
     while dashes > 0 && at + 1 - dashes < 5 && scan.text.bytes()[dashes - 1] == b'-' {
@@ -170,13 +197,18 @@ fn inline(scan: &mut Scan<'_>, start: usize, body: usize) {
                 scan.pem_end = scan.pem_end.max(end);
                 return scan.mask(start, end, rules::PRIVATE_KEY);
             }
+            b'-' if is_begin(scan, at) => break,
             b'\n' | 0 => break,
             byte if is(byte, ALNUM | B64) => {
                 at += 1;
                 keyed = at;
             }
             b'\\' | b' ' | b'\t' | b':' | b',' | b'-' | b'\r' => at += 1,
-            b'"' | b'\'' if scan.text.at(at + 1) == b'\n' || scan.text.before(at) == b'\\' => break,
+            b'&' if scan.text.starts(at, b"&#") => at = scan.text.run(at + 2, ALNUM, 3) + 1,
+            b'"' | b'\'' => match joint(scan, at) {
+                Some(next) => at = next,
+                None => break,
+            },
             _ => break,
         }
     }
@@ -193,7 +225,9 @@ fn lines(scan: &mut Scan<'_>, start: usize, from: usize) {
     let lead = scan.text.line_start(start, MAX_GUTTER * 2);
     // With a gutter every line keeps its own, so each is masked by itself.
     let gutter = scan.text.slice(lead, start).iter().any(|&c| !is(c, SPACE));
-    let gutter = gutter && content(scan, lead) >= start;
+    // What stands before each line in a log is longer than a gutter, and need not be the same everywhere.
+    let logged = gutter && content(scan, lead) < start && is(scan.text.before(start), SPACE);
+    let gutter = logged || gutter && content(scan, lead) >= start;
     let mut rows: Vec<(usize, usize)> = Vec::new();
     let mut maybe: Option<(usize, usize)> = None;
     let mut blanks = 0;
@@ -203,7 +237,7 @@ fn lines(scan: &mut Scan<'_>, start: usize, from: usize) {
     while newline - start < MAX_BLOCK && scan.text.at(newline) == b'\n' {
         let next = newline + 1;
         let line_end = scan.text.line_end(next, MAX_LINE);
-        let (first, stop, kind) = line(scan, next, line_end);
+        let (first, stop, kind) = line(scan, next, line_end, logged);
         if maybe.is_some() && !matches!(kind, Line::End(_)) {
             break;
         }
@@ -245,6 +279,7 @@ fn lines(scan: &mut Scan<'_>, start: usize, from: usize) {
 }
 
 /// `-----END` without a BEGIN before it: the text begins inside the key (`tail`, a cut front).
+#[inline(never)]
 pub(crate) fn end(scan: &mut Scan<'_>, at: usize) {
     if at < scan.pem_end || at < 4 || scan.text.slice(at - 4, at) != b"----" || !scan.text.starts(at + 1, b"END ") {
         return;
@@ -259,7 +294,7 @@ pub(crate) fn end(scan: &mut Scan<'_>, at: usize) {
     let mut rows: Vec<(usize, usize)> = Vec::new();
     while newline > 0 && at - newline < MAX_BLOCK {
         let above = scan.text.line_start(newline - 1, MAX_LINE);
-        let (from, until, kind) = line(scan, above, newline - 1);
+        let (from, until, kind) = line(scan, above, newline - 1, false);
         // The nearest line may be short: it is the last of the key.
         let cut = above == 0 && scan.front_cut && kind == Line::Short;
         if !(kind == Line::Full || cut || kind == Line::Short && rows.is_empty())
@@ -291,6 +326,7 @@ fn is_begin(scan: &Scan<'_>, at: usize) -> bool {
 }
 
 /// `Private-Lines: n` of a PuTTY key and the lines behind it.
+#[inline(never)]
 pub(crate) fn putty(scan: &mut Scan<'_>, at: usize) {
     let Some(start) = at.checked_sub(7) else { return };
     if scan.text.slice(start, at) != b"Private" || !scan.text.starts(at, b"-Lines: ") {
@@ -301,7 +337,7 @@ pub(crate) fn putty(scan: &mut Scan<'_>, at: usize) {
     scan.open(newline + 1);
     while at - newline < MAX_BLOCK && scan.text.at(at) == b'\n' {
         let end = scan.text.line_end(at + 1, MAX_LINE);
-        if !matches!(line(scan, at + 1, end).2, Line::Full | Line::Short) {
+        if !matches!(line(scan, at + 1, end, false).2, Line::Full | Line::Short) {
             break;
         }
         at = end;
@@ -324,7 +360,7 @@ pub(crate) fn pending(scan: &Scan<'_>) -> usize {
         }
         let start = content(scan, above).min(newline);
         let value = &bytes[start..newline];
-        let key = !value.is_empty() && value.iter().all(|&c| is(c, ALNUM | B64));
+        let key = !value.is_empty() && all(value, ALNUM | B64);
         if key && value.len() >= FULL {
             first = start;
         } else if row == 0 && key {

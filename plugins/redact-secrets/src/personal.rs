@@ -3,7 +3,7 @@
 
 use crate::rules;
 use crate::scan::Scan;
-use crate::text::{ALNUM, DIGIT, DOT, JOIN, LETTER, WORD, is};
+use crate::text::{ALNUM, DIGIT, DOT, JOIN, LETTER, WORD, all, is};
 
 /// Most bytes before the sign of an address (RFC 5321, 4.5.3.1.1).
 pub(crate) const MAX_LOCAL: usize = 64;
@@ -33,7 +33,7 @@ pub(crate) fn email(scan: &mut Scan<'_>, at: usize) {
     if let Some(tie) = text.slice(start, at).iter().rposition(|&c| matches!(c, b'=' | b'\'' | b'&')) {
         start += tie + 1;
     }
-    while start < at && matches!(text.at(start), b'.' | b'-') {
+    while start < at && matches!(text.peek(start), b'.' | b'-') {
         start += 1;
     }
     if start == at || text.slice(start, at) == b"git" || matches!(text.before(start), b'/' | b':' | b'@') {
@@ -46,8 +46,8 @@ pub(crate) fn email(scan: &mut Scan<'_>, at: usize) {
     }
     let domain = text.slice(at + 1, end);
     let top = domain.rsplit(|&c| c == b'.').next().unwrap_or_default();
-    let named = domain.len() > top.len() && top.len() >= 2 && top.iter().all(|&c| is(c, LETTER));
-    if named && !domain.contains(&b'_') && text.at(end) != b'@' {
+    let named = domain.len() > top.len() && top.len() >= 2 && all(top, LETTER);
+    if named && !domain.contains(&b'_') && text.peek(end) != b'@' {
         scan.mask(start, end, rules::EMAIL);
     }
 }
@@ -61,18 +61,18 @@ pub(crate) fn security_number(scan: &mut Scan<'_>, start: usize) {
         return;
     }
     scan.open(start);
-    let sign = text.at(start + PARTS[0]);
+    let sign = text.peek(start + PARTS[0]);
     let mut numbers = [0; PARTS.len()];
     let mut at = start;
     for (nth, (size, number)) in PARTS.into_iter().zip(&mut numbers).enumerate() {
         if nth > 0 && matches!(sign, b'-' | b' ') {
-            if text.at(at) != sign {
+            if text.peek(at) != sign {
                 return;
             }
             at += 1;
         }
         for _ in 0..size {
-            let digit = text.at(at);
+            let digit = text.peek(at);
             if !is(digit, DIGIT) {
                 return;
             }
@@ -82,7 +82,7 @@ pub(crate) fn security_number(scan: &mut Scan<'_>, start: usize) {
     }
     // No number has these parts: they are not given out.
     let given = !matches!(numbers[0], 0 | 666 | 900..) && numbers[1] != 0 && numbers[2] != 0;
-    if given && !is(text.at(at), ALNUM | JOIN) && said(scan, start, SAID) {
+    if given && !is(text.peek(at), ALNUM | JOIN) && said(scan, start, SAID) {
         scan.mask(start, at, rules::SSN);
     }
 }

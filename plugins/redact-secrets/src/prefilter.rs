@@ -40,13 +40,33 @@ pub(crate) enum Kind {
     Encoded,
     /// `IDENTIFIED BY` of SQL.
     Identified,
+    /// `sqlplus` or `jdbc:oracle:thin:` before a user and a password.
+    Oracle,
+    /// The hash of a password.
+    Crypt,
+    /// The port in a line of `.pgpass`.
+    Pgpass,
+    /// The first flag in a line of a cookie jar.
+    Jar,
+    /// `::add-mask::`
+    AddMask,
+    /// `SecureString`
+    Secure,
+    /// The host of a driver's address.
+    Driver,
+    /// `://` of an address that is a parameter of another.
+    EncodedUrl,
+    /// A short name of a secret that counts only as a whole word.
+    Key,
 }
 
 /// Four bytes, some of which or parts of which do not matter, and what they mean.
 #[derive(Clone, Copy, Debug)]
+#[repr(Rust, packed)]
 struct Anchor {
     value: u32,
-    mask: u32,
+    /// Which of [`ANCHOR_MASKS`] says what of them matters.
+    mask: u8,
     kind: Kind,
 }
 
@@ -63,12 +83,21 @@ pub(crate) type Places = [u32; STRIDE];
 pub(crate) fn find(bytes: &[u8], from: usize, to: usize, places: &mut Places) -> usize {
     /// A place of a group, and three bytes behind the last.
     const GROUP: usize = 64 + 4;
+    /// Places in one group of which nearly every one is an anchor.
+    const DENSE: u32 = 24;
     let mut count = 0;
     simd::find(&MASKS, bytes, from, to, &mut |base, mut bits| {
         // Most are none. To write each down and keep those that are is faster than to ask: a wrong guess of the
         // processor costs more than the writing.
         let mut kept = count;
-        if let Some(group) = bytes.get(base..).and_then(<[u8]>::first_chunk::<GROUP>) {
+        if bits.count_ones() >= DENSE {
+            // What stands there is made of anchors, and the words it repeats are known.
+            while bits != 0 {
+                places[kept % STRIDE] = (base + bits.trailing_zeros() as usize) as u32;
+                bits &= bits - 1;
+                kept += 1;
+            }
+        } else if let Some(group) = bytes.get(base..).and_then(<[u8]>::first_chunk::<GROUP>) {
             while bits != 0 {
                 let at = bits.trailing_zeros() as usize % 64;
                 bits &= bits - 1;
@@ -93,9 +122,13 @@ pub(crate) fn find(bytes: &[u8], from: usize, to: usize, places: &mut Places) ->
 #[inline]
 fn known(here: [u8; 4]) -> bool {
     let [of_four, of_three] = slots(here).map(|slot| MASKS.bits[slot / 64] >> (slot % 64));
-    let [_, b, c, d] = here;
-    let formed = is(b, DIGIT | HEX) & is(c, DIGIT | HEX) & ((d == b':') | (d == b'.'));
-    ((of_four | of_three) & 1 == 1) | formed
+    ((of_four | of_three) & 1 == 1) | may_form(here)
+}
+
+/// Whether these bytes may end what [`formed`] looks for.
+#[inline]
+fn may_form([_, b, c, d]: [u8; 4]) -> bool {
+    is(b, DIGIT | HEX) & is(c, DIGIT | HEX) & ((d == b':') | (d == b'.'))
 }
 
 /// The four bytes at `at`; those past the end are zero.
@@ -119,23 +152,82 @@ fn chain(slot: usize) -> &'static [Anchor] {
     &ANCHORS[usize::from(STARTS[rank])..usize::from(STARTS[rank + 1])]
 }
 
-/// What stands at `at`, exactly.
-#[inline]
-pub(crate) fn kinds(bytes: &[u8], at: usize) -> impl Iterator<Item = Kind> {
-    let here = four(bytes, at);
-    let word = u32::from_le_bytes(here);
-    let [of_four, of_three] = slots(here);
-    let exact = move |anchor: &&Anchor| word & anchor.mask == anchor.value;
-    let open = |anchor: &&Anchor| anchor.mask >> 24 == 0;
-    // Both kinds of anchors share the slots: each is taken from its own.
-    let four = chain(of_four).iter().filter(move |anchor| !open(anchor));
-    let three = chain(of_three).iter().filter(open);
-    formed(bytes, at, here[3]).into_iter().chain(four.chain(three).filter(exact).map(|anchor| anchor.kind))
+/// What stands at a place, exactly. A text repeats itself: what its last words mean is kept.
+pub(crate) struct Kinds([Word; WORDS]);
+
+/// Words kept.
+const WORDS: usize = 16;
+
+/// Four bytes and what they mean.
+#[derive(Clone, Copy)]
+struct Word {
+    word: u32,
+    count: usize,
+    kinds: [Kind; MOST],
+}
+
+/// Most kinds at one place: all anchors of the two longest slots, and what no literal begins.
+const MOST: usize = {
+    let (mut longest, mut rank) = (0, 1);
+    while rank < STARTS.len() {
+        let size = (STARTS[rank] - STARTS[rank - 1]) as usize;
+        if size > longest {
+            longest = size;
+        }
+        rank += 1;
+    }
+    2 * longest + 1
+};
+
+impl Kinds {
+    /// Nothing is known yet.
+    pub(crate) fn new() -> Self {
+        Self([Word { word: 0, count: 0, kinds: [Kind::Name; MOST] }; WORDS])
+    }
+
+    /// What stands at `at`.
+    #[inline]
+    pub(crate) fn at(&mut self, bytes: &[u8], at: usize) -> &[Kind] {
+        let here = four(bytes, at);
+        let word = u32::from_le_bytes(here);
+        let known = &mut self.0[(word.wrapping_mul(0x9E37_79B1) >> (u32::BITS - WORDS.ilog2())) as usize % WORDS];
+        if word != known.word || may_form(here) {
+            known.look_up(bytes, at, here);
+        }
+        &known.kinds[..known.count]
+    }
+}
+
+impl Word {
+    #[inline(never)]
+    fn look_up(&mut self, bytes: &[u8], at: usize, here: [u8; 4]) {
+        self.word = u32::from_le_bytes(here);
+        self.count = 0;
+        if may_form(here)
+            && let Some(kind) = formed(bytes, at, here[3])
+        {
+            self.add(kind);
+        }
+        // Both kinds of anchors share the slots: each is taken from its own.
+        for (nth, slot) in slots(here).into_iter().enumerate() {
+            for anchor in chain(slot) {
+                let mask = ANCHOR_MASKS.get(usize::from(anchor.mask)).copied().unwrap_or_default();
+                if self.word & mask == anchor.value && (mask >> 24 == 0) == (nth == 1) {
+                    self.add(anchor.kind);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, kind: Kind) {
+        self.kinds[self.count] = kind;
+        self.count += 1;
+    }
 }
 
 /// Tokens that no literal begins: many digits and a colon, or many hexadecimal digits and a dot, of which the last three
 /// stand at `at`. A time of day and a version number have fewer.
-#[inline]
+#[inline(never)]
 fn formed(bytes: &[u8], at: usize, mark: u8) -> Option<Kind> {
     let after = bytes.get(at + 4).copied().unwrap_or(0);
     let digit = |at: Option<usize>| at.is_some_and(|at| is(bytes[at], DIGIT));
@@ -160,6 +252,10 @@ mod tests {
     use super::*;
     use crate::rules::TOKENS;
 
+    fn kinds(bytes: &[u8], at: usize) -> Vec<Kind> {
+        Kinds::new().at(bytes, at).to_vec()
+    }
+
     fn found(bytes: &[u8]) -> Vec<usize> {
         let mut places = [0; STRIDE];
         let count = find(bytes, 0, bytes.len(), &mut places);
@@ -170,14 +266,15 @@ mod tests {
     fn every_token_prefix_is_found_wherever_it_stands() {
         for (index, token) in TOKENS.iter().enumerate() {
             for shift in 0..140 {
-                let text = format!("{}{}0123456789abcdef0123456789", "/".repeat(shift), token.prefix());
+                let prefix = std::str::from_utf8(token.prefix()).unwrap();
+                let text = format!("{}{prefix}0123456789abcdef0123456789", "/".repeat(shift));
                 let hit = found(text.as_bytes()).into_iter().any(|at| {
-                    kinds(text.as_bytes(), at).any(|kind| {
+                    kinds(text.as_bytes(), at).into_iter().any(|kind| {
                         matches!(kind, Kind::Token(i, offset)
                             if usize::from(i) == index && at == shift + usize::from(offset))
                     })
                 });
-                assert!(hit, "{} at {shift}", token.prefix());
+                assert!(hit, "{prefix} at {shift}");
             }
         }
     }
@@ -186,14 +283,14 @@ mod tests {
     fn names_are_found_in_any_case() {
         for name in ["PASSWORD", "Secret", "tOkEn", "api_KEY"] {
             let bytes = name.as_bytes();
-            assert!(found(bytes).into_iter().any(|at| kinds(bytes, at).any(|kind| kind == Kind::Name)), "{name}");
+            assert!(found(bytes).into_iter().any(|at| kinds(bytes, at).contains(&Kind::Name)), "{name}");
         }
     }
 
     #[test]
     fn an_anchor_of_three_bytes_is_found_at_the_very_end() {
         assert_eq!(found(b"a key"), [2]);
-        assert!(kinds(b"a key", 2).any(|kind| kind == Kind::Name));
+        assert!(kinds(b"a key", 2).contains(&Kind::Name));
     }
 
     proptest! {
@@ -223,9 +320,23 @@ mod tests {
             for at in 0..bytes.len().saturating_sub(2) {
                 // These count only where a word begins.
                 let inside = |kind: &Kind| {
-                    matches!(kind, Kind::Token(_, 0) | Kind::Service(_)) && !simd::begins(bytes, at)
+                    matches!(
+                        kind,
+                        Kind::Token(_, 0)
+                            | Kind::Service(_)
+                            | Kind::Jwt
+                            | Kind::Crypt
+                            | Kind::Pgpass
+                            | Kind::Jar
+                            | Kind::AddMask
+                            | Kind::Oracle
+                            | Kind::Secure
+                            | Kind::Driver
+                            | Kind::Key
+                            | Kind::EncodedUrl
+                    ) && !simd::begins(bytes, at)
                 };
-                let missed = kinds(bytes, at).find(|kind| !inside(kind)).filter(|_| !hits.contains(&at));
+                let missed = kinds(bytes, at).into_iter().find(|kind| !inside(kind)).filter(|_| !hits.contains(&at));
                 prop_assert_eq!(missed, None, "{} at {}", text, at);
             }
         }

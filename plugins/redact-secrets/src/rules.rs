@@ -88,6 +88,21 @@ impl Body {
         ALPHABETS[usize::from(byte)] >> self as u32 & 1 == 1
     }
 
+    /// The widest alphabet inside this one that has neither dots nor colons.
+    #[inline]
+    pub(crate) fn plain(self) -> Self {
+        match self {
+            Self::Dotted | Self::Base64 | Self::Wide => Self::Word,
+            narrow => narrow,
+        }
+    }
+
+    /// Whether all of `bytes` are of this alphabet.
+    #[inline]
+    pub(crate) fn have(self, bytes: &[u8; 8]) -> bool {
+        bytes.iter().fold(u16::MAX, |all, &byte| all & ALPHABETS[usize::from(byte)]) >> self as u32 & 1 == 1
+    }
+
     /// As [`Self::has`], worked out: runs are long, so that a look at a table is worth it.
     const fn spells(self, byte: u8) -> bool {
         let alnum = byte.is_ascii_alphanumeric();
@@ -188,6 +203,7 @@ pub(crate) struct Shape {
 
 /// A piece of [`POOL`].
 #[derive(Clone, Copy, Debug)]
+#[repr(Rust, packed)]
 pub(crate) struct Text {
     at: u16,
     size: u8,
@@ -200,10 +216,18 @@ impl Text {
         let at = usize::from(self.at);
         POOL.get(at..at + usize::from(self.size)).unwrap_or_default()
     }
+
+    /// Its bytes, which need no look at where characters begin.
+    #[inline]
+    pub(crate) const fn bytes(self) -> &'static [u8] {
+        let (_, from) = POOL.as_bytes().split_at(self.at as usize);
+        from.split_at(self.size as usize).0
+    }
 }
 
 /// A token that is told by its prefix.
 #[derive(Clone, Copy, Debug)]
+#[repr(Rust, packed)]
 pub(crate) struct Token {
     prefix: Text,
     label: u16,
@@ -212,8 +236,8 @@ pub(crate) struct Token {
 
 impl Token {
     /// The literal prefix.
-    pub(crate) fn prefix(&self) -> &'static str {
-        self.prefix.get()
+    pub(crate) fn prefix(&self) -> &'static [u8] {
+        self.prefix.bytes()
     }
 
     /// What it looks like.
@@ -229,6 +253,7 @@ impl Token {
 
 /// One form of the keys of a service that is told by its name.
 #[derive(Clone, Copy, Debug)]
+#[repr(Rust, packed)]
 pub(crate) struct Service {
     word: Text,
     label: u16,
@@ -240,8 +265,8 @@ pub(crate) struct Service {
 
 impl Service {
     /// The service's name: lower-case letters and digits.
-    pub(crate) fn word(&self) -> &'static str {
-        self.word.get()
+    pub(crate) const fn word(&self) -> &'static [u8] {
+        self.word.bytes()
     }
 
     /// The rule.
@@ -278,14 +303,14 @@ mod tests {
         assert!(LABELS.iter().map(|label| label.get()).is_sorted() && LABELS.len() >= 200, "{}", LABELS.len());
         for token in TOKENS {
             let shape = token.shape();
-            assert!(shape.min <= shape.max && usize::from(shape.max) <= MAX_BODY, "{}", token.prefix());
-            assert!(shape.order <= EXACT - PLACE - 3, "{} would be less exact than a name", token.prefix());
+            assert!(shape.min <= shape.max && usize::from(shape.max) <= MAX_BODY, "{:?}", token.prefix());
+            assert!(shape.order <= EXACT - PLACE - 3, "{:?} would be less exact than a name", token.prefix());
         }
     }
 
     #[test]
     fn a_longer_prefix_names_the_mask() {
-        let rank = |prefix: &str| TOKENS.iter().find(|token| token.prefix() == prefix).unwrap().rule().rank;
+        let rank = |prefix: &str| TOKENS.iter().find(|token| token.prefix() == prefix.as_bytes()).unwrap().rule().rank;
         assert!(rank("sk-") < rank("sk-ant-"));
         assert!(rank("sk-ant-") < rank("sk-ant-admin01-"));
         assert!(rank("sk_") < rank("sk_live_"));

@@ -42,6 +42,8 @@ pub(crate) struct Scan<'a> {
     open: Cell<usize>,
     /// The last name looked at, so that one name with several anchors is judged once.
     pub(crate) name_end: usize,
+    /// The name that the value of the last one begins with: where it begins and ends.
+    pub(crate) next_name: (usize, usize),
     /// The last run of a bare value, by kind: where it was entered and where it ends.
     pub(crate) runs: [(usize, usize); 2],
     /// The last run of token characters, by kind: where it was entered and where it ends.
@@ -58,6 +60,8 @@ pub(crate) struct Scan<'a> {
     pub(crate) logins: (usize, Option<usize>),
     /// Before the last line that says `kind: Secret`.
     pub(crate) kind_at: Option<usize>,
+    /// The last value with signs written out and no quotes: where it was entered and where it ends.
+    pub(crate) escaped: (usize, usize),
     /// The last run of base64 with an encoded beginning: where it begins, how far it was read, where its mask ends.
     pub(crate) encoded: (usize, usize, usize),
 }
@@ -74,6 +78,7 @@ impl<'a> Scan<'a> {
             need: usize::MAX,
             open: Cell::new(usize::MAX),
             name_end: 0,
+            next_name: (usize::MAX, 0),
             runs: [(usize::MAX, 0); 2],
             bodies: [(usize::MAX, 0); Body::COUNT],
             flat: (0, 0),
@@ -82,6 +87,7 @@ impl<'a> Scan<'a> {
             commands: crate::command::Commands::default(),
             kind_at: None,
             logins: (0, None),
+            escaped: (0, 0),
             encoded: (0, 0, 0),
         }
     }
@@ -120,13 +126,14 @@ impl<'a> Scan<'a> {
         self.strict = policy.mode == Mode::Strict;
         let bytes = self.text.bytes();
         let mut places = [0; STRIDE];
+        let mut kinds = prefilter::Kinds::new();
         let mut from = 0;
         while from < bytes.len() {
             let to = bytes.len().min(from + STRIDE);
             let count = prefilter::find(bytes, from, to, &mut places);
             for &place in &places[..count] {
                 let at = place as usize;
-                for kind in prefilter::kinds(bytes, at) {
+                for &kind in kinds.at(bytes, at) {
                     self.anchor(at, kind);
                 }
             }
@@ -197,10 +204,11 @@ impl<'a> Scan<'a> {
         }
     }
 
+    #[inline]
     fn anchor(&mut self, at: usize, kind: Kind) {
         self.judge(|scan| match kind {
             Kind::Token(index, offset) => crate::token::prefixed(scan, at, index, offset),
-            Kind::Name => crate::assignment::name(scan, at),
+            Kind::Name | Kind::Key => crate::assignment::name(scan, at),
             Kind::Service(index) => crate::service::name(scan, at, index),
             Kind::Url => crate::url::userinfo(scan, at),
             Kind::PemBegin => crate::pem::begin(scan, at),
@@ -214,6 +222,14 @@ impl<'a> Scan<'a> {
             Kind::Option => crate::command::option(scan, at),
             Kind::Encoded => crate::encoded::run(scan, at),
             Kind::Identified => crate::loose::identified(scan, at),
+            Kind::Oracle => crate::command::oracle(scan, at),
+            Kind::Crypt => crate::record::crypt(scan, at),
+            Kind::Pgpass => crate::record::pgpass(scan, at),
+            Kind::Jar => crate::record::jar(scan, at),
+            Kind::AddMask => crate::record::add_mask(scan, at),
+            Kind::Secure => crate::terraform::secure(scan, at),
+            Kind::EncodedUrl => crate::escaped::userinfo(scan, at),
+            Kind::Driver => crate::record::driver(scan, at),
         });
     }
 

@@ -7,28 +7,15 @@ use crate::literal::literal;
 use crate::name::MAX_NAME;
 use crate::rules::{Body, Rule, SERVICES, Service};
 use crate::scan::Scan;
-use crate::text::{ALNUM, DIGIT, LETTER, NAME, is};
+use crate::text::{ALNUM, DIGIT, LETTER, NAME, any, is};
+use crate::words::{self, BESIDE, SAYS};
 
 /// Most blanks between a name, its operator and its value.
 const BLANKS: usize = 8;
+/// Longest word beside a service's name.
+const MAX_WORD: usize = 12;
 /// Longest key of a service.
 const MAX_KEY: usize = 400;
-
-/// Words that may stand in a name beside the service's.
-#[rustfmt::skip]
-const PLAIN: &[&str] = &[
-    "api", "app", "application", "io", "server", "client", "account", "admin", "user", "bot", "my", "the", "prod",
-    "production", "dev", "development", "staging", "stage", "test", "live", "sandbox", "default", "master", "main",
-    "rest", "web", "sdk", "cli", "ci", "v1", "v2", "v3", "next", "vite", "react", "tf", "var", "read", "write",
-    "ro", "rw", "full", "personal", "service", "private", "signing", "webhook", "consumer", "cloud", "env", "config",
-    "public", "ai", "org", "team", "bundle", "gems", "enterprise", "com", "project", "upload", "license", "licence", "ingest", "integration", "bearer",
-];
-/// Words of a name that say that it holds a secret.
-#[rustfmt::skip]
-const SECRET: &[&str] = &[
-    "key", "token", "secret", "auth", "access", "pat", "apikey", "apitoken", "authtoken", "accesskey", "accesstoken",
-    "secretkey", "clientsecret", "appsecret", "apisecret", "credential", "credentials", "password", "pass",
-];
 
 /// What the words of a name say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,11 +56,10 @@ fn words(name: &[u8], from: usize, to: usize) -> Words {
 
 /// The longest known word `run` begins with, and whether it says that there is a secret.
 fn known(run: &[u8]) -> Option<(usize, bool)> {
-    let fits = |word: &&&str| run.len() >= word.len() && run[..word.len()].eq_ignore_ascii_case(word.as_bytes());
-    let longest = |list: &'static [&'static str]| list.iter().filter(fits).map(|word| word.len()).max().unwrap_or(0);
-    let (plain, secret) = (longest(PLAIN), longest(SECRET));
-    let size = plain.max(secret);
-    (size > 0).then_some((size, secret >= plain))
+    (1..=run.len().min(MAX_WORD)).rev().find_map(|size| {
+        let sets = words::folded(&run[..size]);
+        (sets & (BESIDE | SAYS) != 0).then_some((size, sets & SAYS != 0))
+    })
 }
 
 /// Whether `value` has the form of a key of `service`, behind a name that says so much.
@@ -84,11 +70,11 @@ fn fits(service: &Service, value: &[u8], words: Words) -> bool {
     match service.body {
         // A UUID is a plain name of things; only the word beside it makes it a key.
         Body::Uuid => words == Words::Secret && gate::uuid(value),
-        Body::Hex | Body::AnyHex => value.iter().any(|&c| is(c, DIGIT)) && value.iter().any(|&c| is(c, LETTER)),
+        Body::Hex | Body::AnyHex => any(value, DIGIT) && any(value, LETTER),
         _ if gate::uuid(value) || gate::placeholder(value) => false,
         // The name says that it is a secret, and the length that it is this one.
-        _ if words == Words::Secret => value.iter().any(|&c| is(c, DIGIT)) && value.iter().any(|&c| is(c, LETTER)),
-        _ => gate::random(value, 12) || gate::hex(value) && value.iter().any(|&c| is(c, LETTER)),
+        _ if words == Words::Secret => any(value, DIGIT) && any(value, LETTER),
+        _ => gate::random(value, 12) || gate::hex(value) && any(value, LETTER),
     }
 }
 
@@ -104,10 +90,11 @@ fn judge(first: usize, name: &[u8], from: usize, value: &[u8]) -> Option<Rule> {
 }
 
 /// The name of the service of entry `index`, at `from`.
+#[inline(never)]
 pub(crate) fn name(scan: &mut Scan<'_>, from: usize, index: u16) {
     let first = usize::from(index);
     let service = &SERVICES[first];
-    let word = service.word().as_bytes();
+    let word = service.word();
     let to = from + word.len();
     if !scan.text.slice(from, to).eq_ignore_ascii_case(word) {
         return;
@@ -118,11 +105,11 @@ pub(crate) fn name(scan: &mut Scan<'_>, from: usize, index: u16) {
     }
     let end = scan.text.run(to, NAME, MAX_NAME);
     let mut at = end;
-    while matches!(scan.text.at(at), b'\\' | b'"' | b'\'' | b']') && at < end + 4 {
+    while matches!(scan.text.peek(at), b'\\' | b'"' | b'\'' | b']') && at < end + 4 {
         at += 1;
     }
     at = scan.text.blanks(at, BLANKS);
-    at += match (scan.text.at(at), scan.text.at(at + 1)) {
+    at += match (scan.text.peek(at), scan.text.peek(at + 1)) {
         (b'=', b'=' | b'~') | (b':', b':' | b'/') => return,
         (b'=', b'>') | (b':' | b'?', b'=') => 2,
         (b'=' | b':', _) => 1,
@@ -134,7 +121,7 @@ pub(crate) fn name(scan: &mut Scan<'_>, from: usize, index: u16) {
         Some(found) => (found.start, found.end),
         None => {
             let mut stop = at;
-            while stop - at < MAX_KEY && Body::Wide.has(scan.text.at(stop)) {
+            while stop - at < MAX_KEY && Body::Wide.has(scan.text.peek(stop)) {
                 stop += 1;
             }
             let joins = scan.text.slice(at, stop).iter().rev().take_while(|c| matches!(c, b'.' | b':' | b'!')).count();
@@ -147,10 +134,44 @@ pub(crate) fn name(scan: &mut Scan<'_>, from: usize, index: u16) {
     }
 }
 
+/// The lengths that keys of services have, a bit for each.
+static SIZES: [u32; MAX_KEY / 32 + 1] = {
+    let mut sizes = [0; MAX_KEY / 32 + 1];
+    let mut at = 0;
+    while at < SERVICES.len() {
+        let size = SERVICES[at].size as usize;
+        sizes[size / 32] |= 1 << (size % 32);
+        at += 1;
+    }
+    sizes
+};
+
+/// The first two letters of the services: for the low bits of the first one, a bit for those of each second one.
+static PAIRS: [u32; 32] = {
+    let mut pairs = [0; 32];
+    let mut at = 0;
+    while at < SERVICES.len() {
+        let word = SERVICES[at].word();
+        pairs[word[0] as usize % 32] |= 1 << (word[1] % 32);
+        at += 1;
+    }
+    pairs
+};
+
+/// Whether a service may have its name at `at`: where a word begins, with the first two letters of one.
+#[inline]
+fn may_begin(name: &[u8], at: usize) -> bool {
+    let Some(&[first, second]) = name.get(at..).and_then(<[u8]>::first_chunk) else { return false };
+    PAIRS[usize::from(first % 32)] >> (second % 32) & 1 == 1
+        && is(first, ALNUM)
+        && (at == 0 || !is(name[at - 1], ALNUM))
+}
+
 /// The rule for `value` behind `name`, if a word of the name begins as a service whose keys look so does.
 #[inline(never)]
 pub(crate) fn rule(name: &[u8], value: &[u8]) -> Option<Rule> {
-    if name.len() > MAX_NAME || value.len() > MAX_KEY {
+    let size = value.len();
+    if name.len() > MAX_NAME || size > MAX_KEY || SIZES[size / 32] >> (size % 32) & 1 == 0 {
         return None;
     }
     let mut lower = [0; MAX_NAME];
@@ -158,12 +179,12 @@ pub(crate) fn rule(name: &[u8], value: &[u8]) -> Option<Rule> {
         *to = from.to_ascii_lowercase();
     }
     let lower = &lower[..name.len()];
-    (0..name.len()).filter(|&at| is(name[at], ALNUM) && (at == 0 || !is(name[at - 1], ALNUM))).find_map(|at| {
+    (0..name.len()).filter(|&at| may_begin(name, at)).find_map(|at| {
         // The last service in order that is not behind this word is the longest that may begin it.
-        let behind = SERVICES.partition_point(|service| service.word().as_bytes() <= &lower[at..]);
+        let behind = SERVICES.partition_point(|service| service.word() <= &lower[at..]);
         let word = SERVICES[behind.checked_sub(1)?].word();
         let first = SERVICES[..behind].iter().rposition(|service| service.word() != word).map_or(0, |last| last + 1);
-        lower[at..].starts_with(word.as_bytes()).then(|| judge(first, name, at, value))?
+        lower[at..].starts_with(word).then(|| judge(first, name, at, value))?
     })
 }
 

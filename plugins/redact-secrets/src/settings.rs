@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use hermes_plugin_sdk::Failure;
-use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use crate::extra::{Extra, ExtraRule};
@@ -36,6 +35,8 @@ pub struct Settings {
     pub allow: Vec<String>,
     /// The key of `allow`.
     pub allow_key: String,
+    /// Why they cannot be used, where they do not have the form they must have: said when the plugin is made.
+    pub(crate) wrong: Option<String>,
 }
 
 /// How much a name alone proves.
@@ -53,9 +54,26 @@ pub enum Mode {
 impl<'de> Deserialize<'de> for Settings {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let mut settings = Self::default();
-        read(Value::deserialize(from)?, &mut settings).map_err(D::Error::custom)?;
+        // An error of the reader's own would bring code that looks for a line number in every message.
+        settings.wrong = read(Value::deserialize(from)?, &mut settings).err();
         Ok(settings)
     }
+}
+
+/// Reads a setting that is a text.
+#[inline(never)]
+fn text(value: Value, name: &str, to: &mut String) -> Result<(), String> {
+    *to = value.text(name)?;
+    Ok(())
+}
+
+/// Reads a setting that is several.
+#[inline(never)]
+fn texts(value: Value, name: &str, to: &mut Vec<String>) -> Result<(), String> {
+    for value in value.list(name)? {
+        to.push(value.text(name)?);
+    }
+    Ok(())
 }
 
 /// Reads the settings. One small reader of values instead of a derived one for each type: it halves what they add to
@@ -64,10 +82,10 @@ impl<'de> Deserialize<'de> for Settings {
 fn read(value: Value, settings: &mut Settings) -> Result<(), String> {
     for (name, value) in value.table("the whole")? {
         match name.as_str() {
-            "disable" => settings.disable = value.texts(&name)?,
-            "enable" => settings.enable = value.texts(&name)?,
-            "allow" => settings.allow = value.texts(&name)?,
-            "allow_key" => settings.allow_key = value.text(&name)?,
+            "disable" => texts(value, &name, &mut settings.disable)?,
+            "enable" => texts(value, &name, &mut settings.enable)?,
+            "allow" => texts(value, &name, &mut settings.allow)?,
+            "allow_key" => text(value, &name, &mut settings.allow_key)?,
             "mode" => {
                 settings.mode = match value.text(&name)?.as_str() {
                     "default" => Mode::Default,
@@ -93,12 +111,12 @@ fn read(value: Value, settings: &mut Settings) -> Result<(), String> {
 fn read_rule(fields: Value, rule: &mut ExtraRule) -> Result<(), String> {
     for (name, value) in fields.table("extra")? {
         match name.as_str() {
-            "label" => rule.label = value.text(&name)?,
-            "prefix" => rule.prefix = value.text(&name)?,
-            "alphabet" => rule.alphabet = value.text(&name)?,
+            "label" => text(value, &name, &mut rule.label)?,
+            "prefix" => text(value, &name, &mut rule.prefix)?,
+            "alphabet" => text(value, &name, &mut rule.alphabet)?,
             "min" => rule.min = value.number(&name)?,
             "max" => rule.max = value.number(&name)?,
-            "words" => rule.words = value.texts(&name)?,
+            "words" => texts(value, &name, &mut rule.words)?,
             _ => return Err(format!("a rule of extra has no field {name}")),
         }
     }
@@ -134,6 +152,9 @@ impl Policy {
     /// # Errors
     /// They cannot be used; the message names the setting and the remedy.
     pub(crate) fn new(settings: Settings) -> Result<Self, Failure> {
+        if let Some(wrong) = settings.wrong {
+            return Err(Failure::new("bad-settings", wrong));
+        }
         let extra = Extra::new(&settings.extra)?;
         check(&settings, &extra)?;
         let allow = digests(&settings.allow, &settings.allow_key)?;
@@ -218,14 +239,16 @@ fn digests(allow: &[String], key: &str) -> Result<Vec<Digest>, Failure> {
         let wrong = format!("allow needs allow_key, of at least {MIN_KEY} characters: \"${{NAME}}\" takes a variable");
         return Err(Failure::new("bad-allow", wrong));
     }
-    let digest = |(index, entry): (usize, &String)| {
-        hash::parse(entry).ok_or_else(|| {
+    let mut digests = Vec::new();
+    for (index, entry) in allow.iter().enumerate() {
+        let Some(digest) = hash::parse(entry) else {
             // What was meant may stand there in plain text: it is not repeated.
             let wrong = format!("allow[{index}] is no HMAC-SHA256 in hexadecimal; the README has the command for one");
-            Failure::new("bad-allow", wrong)
-        })
-    };
-    allow.iter().enumerate().map(digest).collect()
+            return Err(Failure::new("bad-allow", wrong));
+        };
+        digests.push(digest);
+    }
+    Ok(digests)
 }
 
 /// Whether the value at `at` stands as an environment is printed: a name in capitals, `=`, the value, without blanks.

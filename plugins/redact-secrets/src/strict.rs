@@ -4,7 +4,7 @@
 use crate::gate;
 use crate::rules;
 use crate::scan::Scan;
-use crate::text::{ALNUM, B64, JOIN, is};
+use crate::text::{ALNUM, B64, JOIN, count, is};
 
 /// Fewest bytes of such a word.
 const MIN: usize = 20;
@@ -62,7 +62,7 @@ fn entropy(text: &[u8]) -> u32 {
 pub(crate) fn word(scan: &mut Scan<'_>, start: usize) {
     scan.open(start);
     let mut end = start;
-    while end - start <= MAX && part(scan.text.at(end)) {
+    while end - start <= MAX && part(scan.text.peek(end)) {
         end += 1;
     }
     let value = scan.text.slice(start, end);
@@ -77,7 +77,7 @@ pub(crate) fn word(scan: &mut Scan<'_>, start: usize) {
         }
         at += piece.len() + 1;
     }
-    let slashes = value.iter().filter(|&&c| c == b'/').count();
+    let slashes = count(value, b'/');
     if slashes * 8 <= value.len() && gate::random(value, MIN) && entropy(value) >= ENTROPY && !value.contains(&b'=') {
         scan.mask(start, end, rules::HIGH_ENTROPY);
     }

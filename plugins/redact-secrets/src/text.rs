@@ -88,6 +88,75 @@ pub(crate) fn is(byte: u8, class: u8) -> bool {
     CLASS[byte as usize] & class != 0
 }
 
+/// Whether every byte of `text` is in one of the classes of `class`.
+#[inline(never)]
+pub(crate) fn all(text: &[u8], class: u8) -> bool {
+    text.iter().all(|&c| is(c, class))
+}
+
+/// Whether a byte of `text` is in one of the classes of `class`.
+#[inline(never)]
+pub(crate) fn any(text: &[u8], class: u8) -> bool {
+    text.iter().any(|&c| is(c, class))
+}
+
+/// Whether every byte of `text` is in one of the classes of `class`, or one of `more`.
+#[inline(never)]
+pub(crate) fn spelled(text: &[u8], class: u8, more: &[u8]) -> bool {
+    text.iter().all(|&c| is(c, class) || more.contains(&c))
+}
+
+/// Whether `text` ends with `part` in any case.
+#[inline(never)]
+pub(crate) fn ends_folded(text: &[u8], part: &[u8]) -> bool {
+    text.len().checked_sub(part.len()).and_then(|at| text.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(part))
+}
+
+/// How often `byte` stands in `text`.
+#[inline(never)]
+pub(crate) fn count(text: &[u8], byte: u8) -> usize {
+    text.iter().filter(|&&c| c == byte).count()
+}
+
+/// Where `part` stands last in a text.
+#[inline(never)]
+pub(crate) fn find_last(text: &[u8], part: &[u8]) -> Option<usize> {
+    let first = part.first()?;
+    (0..text.len())
+        .rev()
+        .find(|&at| text.get(at) == Some(first) && text.get(at..).is_some_and(|rest| rest.starts_with(part)))
+}
+
+/// Whether `part` stands in a text.
+#[inline(never)]
+pub(crate) fn contains(text: &[u8], part: &[u8]) -> bool {
+    part.first().is_some_and(|first| text.contains(first)) && find_last(text, part).is_some()
+}
+
+/// How many of `bytes`, from the first on, pass.
+#[inline]
+pub(crate) fn leading(bytes: &[u8; 8], passes: impl Fn(u8) -> bool) -> usize {
+    let mut bits = 0u32;
+    for (at, &byte) in bytes.iter().enumerate() {
+        bits |= u32::from(passes(byte)) << at;
+    }
+    bits.trailing_ones() as usize
+}
+
+/// Whether none of `bytes` is.
+#[inline]
+pub(crate) fn none(bytes: &[u8; 8], class: u8) -> bool {
+    bytes.iter().fold(0, |any, &byte| any | CLASS[byte as usize]) & class == 0
+}
+
+/// Whether `byte` is one of `bytes`.
+#[inline]
+pub(crate) fn holds(bytes: &[u8; 8], byte: u8) -> bool {
+    const LOW: u64 = u64::from_ne_bytes([1; 8]);
+    let zeros = u64::from_ne_bytes(*bytes) ^ (LOW * u64::from(byte));
+    zeros.wrapping_sub(LOW) & !zeros & LOW << 7 != 0
+}
+
 /// A text of which more may follow.
 pub(crate) struct Text<'a> {
     bytes: &'a [u8],
@@ -133,10 +202,22 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// As [`Self::at`], where a place is looked at and not a run: a call is much smaller than what it does.
+    #[inline(never)]
+    pub(crate) fn peek(&self, at: usize) -> u8 {
+        self.at(at)
+    }
+
     /// The byte before `at`, or 0 at the front.
     #[inline]
     pub(crate) fn before(&self, at: usize) -> u8 {
         at.checked_sub(1).and_then(|at| self.bytes.get(at)).copied().unwrap_or(0)
+    }
+
+    /// The eight bytes at `at`, if there are as many: what is looked at together costs one turn of a loop.
+    #[inline]
+    pub(crate) fn eight(&self, at: usize) -> Option<&'a [u8; 8]> {
+        self.bytes.get(at..).and_then(<[u8]>::first_chunk)
     }
 
     /// Where the run of `class` that begins at `from` ends, at most `max` bytes on.
@@ -144,6 +225,15 @@ impl<'a> Text<'a> {
     pub(crate) fn run(&self, from: usize, class: u8, max: usize) -> usize {
         let mut at = from;
         let end = from.saturating_add(max);
+        while at + 8 <= end
+            && let Some(eight) = self.eight(at)
+        {
+            let more = leading(eight, |byte| is(byte, class));
+            at += more;
+            if more < 8 {
+                return at;
+            }
+        }
         while at < end && is(self.at(at), class) {
             at += 1;
         }
@@ -160,9 +250,27 @@ impl<'a> Text<'a> {
         at
     }
 
-    /// Whether `literal` stands at `at`.
+    /// Whether `literal` stands at `at`. A short one is compared at once.
+    #[inline]
+    pub(crate) fn starts<const N: usize>(&self, at: usize, literal: &[u8; N]) -> bool {
+        if N > 8 {
+            return self.reads(at, literal);
+        }
+        self.word(at, literal.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)), N)
+    }
+
+    /// Whether the `size` low bytes of `word` stand at `at`, the lowest first.
     #[inline(never)]
-    pub(crate) fn starts(&self, at: usize, literal: &[u8]) -> bool {
+    fn word(&self, at: usize, word: u64, size: usize) -> bool {
+        match self.eight(at) {
+            Some(eight) => (u64::from_le_bytes(*eight) ^ word) << (8 * (8 - size)) == 0,
+            None => self.reads(at, &word.to_le_bytes()[..size]),
+        }
+    }
+
+    /// As [`Self::starts`], for a literal of any length.
+    #[inline(never)]
+    pub(crate) fn reads(&self, at: usize, literal: &[u8]) -> bool {
         literal.iter().enumerate().all(|(offset, &byte)| self.at(at + offset) == byte)
     }
 
@@ -177,6 +285,9 @@ impl<'a> Text<'a> {
     pub(crate) fn line_start(&self, at: usize, max: usize) -> usize {
         let floor = at.saturating_sub(max);
         let mut start = at;
+        while start >= floor + 8 && self.eight(start - 8).is_some_and(|eight| !holds(eight, b'\n')) {
+            start -= 8;
+        }
         while start > floor && self.bytes[start - 1] != b'\n' {
             start -= 1;
         }
@@ -187,6 +298,9 @@ impl<'a> Text<'a> {
     #[inline(never)]
     pub(crate) fn line_end(&self, at: usize, max: usize) -> usize {
         let mut end = at;
+        while end + 8 <= at + max && self.eight(end).is_some_and(|eight| !holds(eight, b'\n')) {
+            end += 8;
+        }
         while end < at + max && !matches!(self.at(end), b'\n' | 0) {
             end += 1;
         }

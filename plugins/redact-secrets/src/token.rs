@@ -3,9 +3,9 @@
 
 use crate::check;
 use crate::gate;
-use crate::rules::{self, Body, Check, MAX_BODY, Shape, Sure, TOKENS};
+use crate::rules::{self, Body, Check, MAX_BODY, Shape, Sure, TOKENS, Token};
 use crate::scan::Scan;
-use crate::text::{ALNUM, B64, DIGIT, DOT, HEX, JOIN, WORD, is};
+use crate::text::{ALNUM, B64, DIGIT, DOT, HEX, JOIN, WORD, all, any, count, holds, is, leading};
 
 /// Longest JWT, all parts together.
 const MAX_JWT: usize = 8 * 1024;
@@ -19,10 +19,16 @@ const WRAP_LINES: usize = 64;
 const BLOB: usize = 64;
 /// How far a run is read at least, so that the next token in it need not read it again.
 const SHORT_RUN: usize = MAX_BODY;
+/// How far before a token the beginning of its line is looked for.
+const REACH: usize = 128;
 /// Telegram: at least so many digits before the colon, and characters after it.
 const TELEGRAM: (usize, usize) = (8, 30);
+/// More digits than the number of a bot has: an account of Amazon has twelve.
+const TELEGRAM_END: usize = 12;
 /// Zhipu: so many hexadecimal digits before the dot, at least so many characters after it.
 const ZHIPU: (usize, usize) = (32, 16);
+/// Characters of a SHA-256 in base64 without padding (RFC 4648).
+const SHA256: usize = 43;
 /// E.164: digits of a telephone number.
 const PHONE: (usize, usize) = (7, 15);
 
@@ -45,6 +51,17 @@ fn body_end(scan: &mut Scan<'_>, from: usize, body: Body, max: usize) -> usize {
 #[inline(never)]
 fn run_end(scan: &Scan<'_>, from: usize, body: Body, max: usize) -> usize {
     let mut at = from;
+    // Nearly all are of what all alphabets but the narrow ones have in common: eight at a time.
+    let plain = body.plain();
+    while at + 8 <= from + max
+        && let Some(eight) = scan.text.eight(at)
+    {
+        if !plain.have(eight) {
+            at += leading(eight, |byte| plain.has(byte));
+            break;
+        }
+        at += 8;
+    }
     while at < from + max {
         let byte = scan.text.at(at);
         // A dot or a colon joins two parts; a second one, or one at the end, is punctuation.
@@ -59,15 +76,20 @@ fn run_end(scan: &Scan<'_>, from: usize, body: Body, max: usize) -> usize {
 /// Whether the byte before `start` lets a token begin there: not in the middle of a word, unless that byte belongs to
 /// an escape such as `\n`, `\u0022`, `\x3d` or `%3D`.
 fn begins(scan: &Scan<'_>, start: usize) -> bool {
-    let text = &scan.text;
-    if !is(text.before(start), WORD) {
+    let before = scan.text.before(start);
+    if !is(before, WORD) {
         return true;
     }
-    let back = |n: usize| start.checked_sub(n).map_or(0, |at| text.bytes()[at]);
-    let hexes = |n: usize| (1..=n).all(|i| is(back(i), HEX));
-    matches!((back(2), back(1)), (b'\\', b'n' | b'r' | b't' | b'b' | b'f' | b'v'))
-        || hexes(4) && back(5) == b'u' && back(6) == b'\\'
-        || hexes(2) && (back(3) == b'x' && back(4) == b'\\' || back(3) == b'%')
+    // What an escape ends with, and the sign of a line that a diff takes out.
+    if !is(before, HEX) && !matches!(before, b'n' | b'r' | b't' | b'v' | b'-') {
+        return false;
+    }
+    match scan.text.slice(start.saturating_sub(6), start) {
+        [b'-'] | [.., b'\n', b'-'] | [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f' | b'v'] => true,
+        [.., b'\\', b'u', a, b, c, d] => [*a, *b, *c, *d].iter().all(|&c| is(c, HEX)),
+        [.., b'\\', b'x', a, b] | [.., b'%', a, b] => is(*a, HEX) && is(*b, HEX),
+        _ => false,
+    }
 }
 
 /// Whether `start` lies in a long run of base64.
@@ -75,35 +97,59 @@ fn begins(scan: &Scan<'_>, start: usize) -> bool {
 fn in_blob(scan: &Scan<'_>, start: usize) -> bool {
     start >= BLOB && matches!(scan.text.before(start), b'+' | b'/') && {
         let left = &scan.text.bytes()[start - BLOB..start];
-        left.iter().all(|&c| is(c, ALNUM | B64)) && left.iter().filter(|&&c| c == b'/').count() < BLOB / 8
+        all(left, ALNUM | B64) && count(left, b'/') < BLOB / 8
     }
 }
 
 /// A token whose prefix has an anchor at `at`.
+#[inline(never)]
 pub(crate) fn prefixed(scan: &mut Scan<'_>, at: usize, index: u16, offset: u8) {
     let token = &TOKENS[usize::from(index)];
     let Some(start) = at.checked_sub(usize::from(offset)) else { return };
-    let prefix = token.prefix().as_bytes();
-    if !scan.text.bytes()[start..at].starts_with(&prefix[..usize::from(offset)]) {
-        return;
-    }
-    // What is there decides at once unless the text ends in it.
-    if scan.text.bytes().get(start..start + prefix.len()).is_some_and(|there| there != prefix) {
+    let prefix = token.prefix();
+    // What is there decides at once unless the text ends in it. The anchor's own bytes are there.
+    let there = scan.text.slice(start, start + prefix.len());
+    let differs = |at: usize| there.get(at).is_some_and(|&byte| byte != prefix[at]);
+    if offset > 0 && (0..usize::from(offset)).any(differs) || (usize::from(offset) + 3..prefix.len()).any(differs) {
         return;
     }
     let shape = token.shape();
-    let Some(front) = front(scan, start, shape) else { return };
-    scan.open(if shape.body_only { start } else { front });
-    if !scan.text.starts(start, prefix) {
+    let body = start + prefix.len();
+    // Most of what begins as a token does goes on as none.
+    if shape.min >= 8
+        && let Some(eight) = scan.text.eight(body)
+        && !(shape.body.have(eight) || holds(eight, b'\n'))
+    {
         return;
     }
-    let body = start + prefix.len();
-    let glued = shape.before_max == 0 && is(prefix[0], WORD) && !begins(scan, start);
+    let glued =
+        shape.before_max == 0 && is(scan.text.before(start), WORD) && is(prefix[0], WORD) && !begins(scan, start);
     if glued && shape.sure != Sure::Glued && shape.check != Check::Base32 {
         return;
     }
+    // A hash as base64, as the records of Python's packages have it.
+    if scan.text.slice(start.saturating_sub(7), start) == b"sha256="
+        && scan.text.run(start, WORD, SHA256 + 1) == start + SHA256
+    {
+        return;
+    }
+    let Some(front) = (if shape.before_max == 0 { Some(start) } else { front(scan, start, shape) }) else { return };
+    scan.open(if shape.body_only { start } else { front });
+    if there.len() < prefix.len() {
+        return scan.text.touch();
+    }
+    bodied(scan, token, [start, front, body], glued);
+}
+
+/// What stands behind a prefix: the prefix and the token begin at `start` and `front`, and the body at `body`.
+#[inline(never)]
+fn bodied(scan: &mut Scan<'_>, token: &Token, [start, front, body]: [usize; 3], glued: bool) {
+    let shape = token.shape();
     let (min, max, whole) = (usize::from(shape.min), usize::from(shape.max), usize::from(shape.whole));
     let mut end = body_end(scan, body, shape.body, if glued && whole > 0 { whole + 1 } else { max });
+    if end - body < min && scan.text.at(end) != b'\n' {
+        return;
+    }
     let mut lines = Vec::new();
     if let Some(joined) = wrapped(scan, start, body, end, shape) {
         end = joined;
@@ -145,9 +191,6 @@ pub(crate) fn prefixed(scan: &mut Scan<'_>, at: usize, index: u16, offset: u8) {
 #[inline(never)]
 fn front(scan: &Scan<'_>, start: usize, shape: &Shape) -> Option<usize> {
     let most = usize::from(shape.before_max);
-    if most == 0 {
-        return Some(start);
-    }
     let mut at = start;
     while start - at <= most && shape.before.has(scan.text.before(at)) {
         at -= 1;
@@ -190,22 +233,21 @@ fn dull(value: &[u8], shape: &Shape) -> bool {
     if gate::placeholder(value) {
         return true;
     }
-    let digits = value.iter().any(|&c| is(c, DIGIT));
-    let upper = value.iter().any(u8::is_ascii_uppercase);
-    let lower = value.iter().any(u8::is_ascii_lowercase);
+    let digits = any(value, DIGIT);
+    let cases = || value.iter().any(u8::is_ascii_uppercase) && value.iter().any(u8::is_ascii_lowercase);
     // Tokens so long with dots among their characters have parts; base64 of something else has none.
     if shape.body == Body::Dotted && shape.min >= PARTED && !value.contains(&b'.') {
         return true;
     }
     match shape.sure {
         // Words joined by hyphens, or a run of one kind of letter, is no body of these.
-        Sure::Yes => !(digits || upper && lower || value.iter().all(|&c| is(c, ALNUM))),
+        Sure::Yes => !(digits || cases() || all(value, ALNUM)),
         // A body of exactly the promised length is one, whatever it is made of.
-        Sure::Glued => !(digits || upper && lower || value.len() == usize::from(shape.whole)),
+        Sure::Glued => !(digits || cases() || value.len() == usize::from(shape.whole)),
         Sure::Random => {
             let least = usize::from(shape.min).clamp(8, 12);
-            let plain = |part: &[u8]| part.iter().all(|&c| is(c, ALNUM));
-            let solid = |part: &[u8]| part.len() >= SOLID && part.iter().any(|&c| is(c, DIGIT));
+            let plain = |part: &[u8]| all(part, ALNUM);
+            let solid = |part: &[u8]| part.len() >= SOLID && any(part, DIGIT);
             // A body of letters alone is told by its length.
             let whole = value.len() == usize::from(shape.whole) && plain(value);
             let fixed = shape.min == shape.max && value.len() >= FIXED && digits && plain(value);
@@ -223,6 +265,17 @@ fn dull(value: &[u8], shape: &Shape) -> bool {
 /// on with it. `None` if it was not wrapped.
 fn wrapped(scan: &mut Scan<'_>, start: usize, body: usize, end: usize, shape: &Shape) -> Option<usize> {
     if scan.text.at(end) != b'\n' || end == body && shape.whole == 0 || usize::from(shape.max) == end - body {
+        return None;
+    }
+    // Lines that begin with hashes of one length are a list of files or of commits, and no wrapped text.
+    let line = scan.text.line_start(start, REACH);
+    let hash = scan.text.run(line, ALNUM, REACH);
+    let size = hash - line;
+    if size > 6
+        && gate::hex(scan.text.slice(line, hash))
+        && scan.text.run(end + 1, ALNUM, size + 1) == end + 1 + size
+        && gate::hex(scan.text.slice(end + 1, end + 1 + size))
+    {
         return None;
     }
     let class = |byte: u8| shape.body.has(byte);
@@ -321,6 +374,7 @@ fn neighbour(scan: &mut Scan<'_>, end: usize) {
 }
 
 /// A JSON Web Token, of one to three parts (five when encrypted).
+#[inline(never)]
 pub(crate) fn jwt(scan: &mut Scan<'_>, start: usize) {
     if !begins(scan, start) || in_blob(scan, start) {
         return;
@@ -351,6 +405,7 @@ pub(crate) fn jwt(scan: &mut Scan<'_>, start: usize) {
 }
 
 /// A Telegram bot token: digits, a colon (with its anchor on the last digit), the token.
+#[inline(never)]
 pub(crate) fn telegram(scan: &mut Scan<'_>, at: usize) {
     let bytes = scan.text.bytes();
     if at < TELEGRAM.0 - 1 || !is(bytes[at + 1 - TELEGRAM.0], DIGIT) {
@@ -358,7 +413,7 @@ pub(crate) fn telegram(scan: &mut Scan<'_>, at: usize) {
     }
     let first = back(scan, at, DIGIT, 16);
     let word = first.checked_sub(3).map(|from| &bytes[from..first]);
-    if at + 1 - first < TELEGRAM.0 || !(begins(scan, first) || word == Some(b"bot")) {
+    if !(TELEGRAM.0..TELEGRAM_END).contains(&(at + 1 - first)) || !(begins(scan, first) || word == Some(b"bot")) {
         return;
     }
     let body = at + 2;
@@ -370,6 +425,7 @@ pub(crate) fn telegram(scan: &mut Scan<'_>, at: usize) {
 }
 
 /// A Zhipu key: thirty-two hexadecimal digits, a dot (with its anchor before it), letters and digits.
+#[inline(never)]
 pub(crate) fn zhipu(scan: &mut Scan<'_>, at: usize) {
     let bytes = scan.text.bytes();
     let dot = at + 1;

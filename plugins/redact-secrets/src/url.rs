@@ -5,7 +5,8 @@ use crate::gate;
 use crate::name::{self, Strength};
 use crate::rules;
 use crate::scan::Scan;
-use crate::text::{ALNUM, DIGIT, LETTER, is};
+use crate::text::{ALNUM, DIGIT, LETTER, is, spelled};
+use crate::words::{self, PARAMETER};
 
 /// Longest user information looked for.
 const MAX_USERINFO: usize = 2048;
@@ -23,11 +24,11 @@ fn outside(byte: u8) -> bool {
 #[inline(never)]
 pub(crate) fn userinfo(scan: &mut Scan<'_>, at: usize) {
     let text = &scan.text;
-    let mut scheme = at;
-    if text.before(scheme) == b'\\' {
-        scheme -= 1;
-    }
-    if !is(text.before(scheme), ALNUM) {
+    let scheme = match text.bytes()[..at] {
+        [.., before, b'\\'] | [.., before] => before,
+        [] => return,
+    };
+    if !is(scheme, ALNUM) {
         return;
     }
     let mut start = at + 1;
@@ -124,7 +125,7 @@ fn sign(scan: &Scan<'_>, password: usize) -> Option<usize> {
 fn bare(scan: &mut Scan<'_>, start: usize, sign: usize) {
     let end = if scan.text.before(sign) == b'\\' { sign - 1 } else { sign };
     let value = scan.text.slice(start, end);
-    let names = value.iter().all(|&c| is(c, LETTER) || matches!(c, b'-' | b'_' | b'.'));
+    let names = spelled(value, LETTER, b"-_.");
     let token = value.len() >= MIN_TOKEN
         && !gate::placeholder(value)
         && (gate::random(value, MIN_TOKEN) || gate::hex(value) && value.len() >= 16 || !names && gate::opaque(value));
@@ -141,17 +142,15 @@ pub(crate) fn param(scan: &mut Scan<'_>, at: usize) {
     while start > 0 && equals - start < 32 && is(scan.text.bytes()[start - 1], crate::text::NAME) {
         start -= 1;
     }
-    if !matches!(scan.text.before(start), b'?' | b'&' | b'#') {
+    let name = scan.text.slice(start, equals);
+    if !matches!(scan.text.before(start), b'?' | b'&' | b'#') && name != b"oauth_signature" {
         return;
     }
-    let name = scan.text.slice(start, equals);
-    let known = ["sig", "signature", "xamzsignature", "xgoogsignature", "code", "authcode", "authorizationcode"]
-        .iter()
-        .any(|known| name::same(name, known.as_bytes()));
+    let known = words::folded(name) & PARAMETER != 0;
     if !known || name::strength(name) > Strength::Weak {
         return;
     }
-    let value = equals + 1;
+    let value = equals + 1 + usize::from(scan.text.at(equals + 1) == b'"');
     scan.open(value);
     let mut end = value;
     while end - value < MAX_PARAM

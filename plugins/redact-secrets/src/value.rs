@@ -14,12 +14,14 @@ pub(crate) enum Value {
     List(Vec<Value>),
     /// Some with names.
     Table(Vec<(String, Value)>),
+    /// What no setting takes.
+    Unfit,
 }
 
 /// Says that a setting is of another kind than it must be.
 #[inline(never)]
 fn wrong(name: &str) -> String {
-    format!("{name} has a value of the wrong kind; the README says what it takes")
+    format!("{name} has a value of the wrong kind: a setting is a text, a whole number, a list or an object")
 }
 
 impl Value {
@@ -50,12 +52,6 @@ impl Value {
     pub(crate) fn table(self, name: &str) -> Result<Vec<(String, Self)>, String> {
         if let Self::Table(table) = self { Ok(table) } else { Err(wrong(name)) }
     }
-
-    /// The texts of it.
-    #[inline(never)]
-    pub(crate) fn texts(self, name: &str) -> Result<Vec<String>, String> {
-        self.list(name)?.into_iter().map(|value| value.text(name)).collect()
-    }
 }
 
 impl<'de> Deserialize<'de> for Value {
@@ -65,10 +61,6 @@ impl<'de> Deserialize<'de> for Value {
 }
 
 struct Reader;
-
-fn unfit<E: Error>() -> E {
-    E::custom("a setting is a text, a whole number, a list or an object")
-}
 
 impl<'de> Visitor<'de> for Reader {
     type Value = Value;
@@ -80,19 +72,19 @@ impl<'de> Visitor<'de> for Reader {
     // The four that no setting takes have an answer of their own: the usual one brings code that prints fractions, which
     // is a tenth of the component.
     fn visit_bool<E: Error>(self, _: bool) -> Result<Value, E> {
-        Err(unfit())
+        Ok(Value::Unfit)
     }
 
     fn visit_i64<E: Error>(self, _: i64) -> Result<Value, E> {
-        Err(unfit())
+        Ok(Value::Unfit)
     }
 
     fn visit_f64<E: Error>(self, _: f64) -> Result<Value, E> {
-        Err(unfit())
+        Ok(Value::Unfit)
     }
 
     fn visit_unit<E: Error>(self) -> Result<Value, E> {
-        Err(unfit())
+        Ok(Value::Unfit)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {

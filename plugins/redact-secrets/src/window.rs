@@ -1,8 +1,10 @@
 //! How far a window that is not the last may be shown, and how much of it must be seen again. A scan's anchors hold
 //! back what they could not decide; this adds what no anchor has seen yet because it is not whole.
 
+use crate::command;
 use crate::kubernetes;
 use crate::pem;
+use crate::record;
 use crate::scan::Scan;
 use crate::terraform;
 use crate::text::{ALNUM, DOT, WORD, is};
@@ -27,6 +29,10 @@ pub(crate) fn tail(scan: &mut Scan<'_>) {
     }
     // Zero to two bytes of an anchor, and a mask may begin at its first.
     scan.hold(word);
+    // The form of SSH2 has a blank in its beginning.
+    if bytes[..word].ends_with(b"---- ") {
+        scan.hold(word - 5);
+    }
     // The anchor of an encoded secret stands in the second group of four of its mask.
     let mut run = bytes.len();
     let floor = bytes.len().saturating_sub(MAX_ENCODED);
@@ -37,8 +43,13 @@ pub(crate) fn tail(scan: &mut Scan<'_>) {
     if bytes.last() == Some(&b'+') {
         scan.hold(bytes.len() - 1);
     }
+    // Two of them are a part of a token's prefix.
+    scan.hold(bytes.len() - bytes.iter().rev().take(2).take_while(|&&c| c == b'=').count());
     scan.hold(pem::pending(scan));
     scan.hold(terraform::pending(scan));
+    scan.hold(command::pending(scan));
+    // A driver's sign may follow the password.
+    scan.hold(record::password(scan, bytes.len()));
     scan.need(kubernetes::pending(scan));
 }
 
