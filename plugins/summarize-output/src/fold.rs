@@ -52,7 +52,7 @@ impl Record {
     /// The first line behind its timestamp and the like.
     #[must_use]
     pub fn body<'t>(&self, text: &'t str) -> &'t [u8] {
-        &self.line(text).as_bytes()[usize::from(self.shape.body)..]
+        &text.as_bytes()[self.start as usize + usize::from(self.shape.body)..self.end as usize]
     }
 
     /// The number behind the last line.
@@ -156,7 +156,7 @@ fn extend(last: &mut Record, text: &str, shape: Shape, start: u32, end: u32, pla
         return false;
     }
     let body = &text.as_bytes()[start as usize + usize::from(shape.body)..end as usize];
-    let last_body = &last.last_line(text).as_bytes()[usize::from(last.last_body)..];
+    let last_body = &text.as_bytes()[last.last_start as usize + usize::from(last.last_body)..last.last_end as usize];
     let equal = last.equal && body == last_body;
     let folds = shape.class.folds() || plain && shape.class == Class::Plain;
     if !equal && !folds {

@@ -87,13 +87,13 @@ fn without_digits(word: u64) -> u64 {
     word & !((digits >> 3) - (digits >> 7))
 }
 
-/// The words of a line, without digits; of the last one, the bytes of the line only.
+/// The words of a line, and the last bytes of it as one more, without digits.
 #[inline]
-fn words(text: &[u8], length: usize) -> impl Iterator<Item = u64> {
-    (0..length).step_by(WORD).map(move |at| {
-        let behind = WORD.saturating_sub(length - at);
-        without_digits(eight(text, at) << (8 * behind))
-    })
+fn words(text: &[u8], length: usize) -> (impl Iterator<Item = u64>, u64) {
+    let (words, rest) = text[..length].as_chunks::<WORD>();
+    // Of the eight bytes from the last word on, those of the line.
+    let last = if rest.is_empty() { 0 } else { eight(text, length - rest.len()) << (8 * (WORD - rest.len())) };
+    (words.iter().map(|word| without_digits(u64::from_le_bytes(*word))), without_digits(last))
 }
 
 /// Where a line is remembered.
@@ -101,14 +101,18 @@ fn words(text: &[u8], length: usize) -> impl Iterator<Item = u64> {
 fn slot(text: &[u8], length: usize) -> usize {
     // The golden ratio of 2^64, the usual factor of multiplicative hashing.
     const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
-    let hash = words(text, length).fold(length as u64, |hash, word| (hash.rotate_left(23) ^ word).wrapping_mul(MIX));
+    let mix = |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(MIX);
+    let (words, last) = words(text, length);
+    let hash = mix(words.fold(length as u64, mix), last);
     (hash >> (u64::BITS - LINES.ilog2())) as usize
 }
 
 /// Whether two lines differ in digits only.
 #[inline]
 fn alike(one: &[u8], other: &[u8], length: usize) -> bool {
-    words(one, length).eq(words(other, length))
+    let ((mut one, one_last), (other, other_last)) = (words(one, length), words(other, length));
+    // Both have as many words as the length has room for.
+    one_last == other_last && other.zip(&mut one).all(|(other, one)| one == other)
 }
 
 #[cfg(test)]

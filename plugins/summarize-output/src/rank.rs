@@ -193,10 +193,9 @@ pub fn contradicted(records: &[Record], killed: bool) -> Vec<usize> {
 fn demote_scripts(records: &mut [Record], text: &str) {
     let mut inside = false;
     for record in records {
-        let body = record.body(text);
         match record.shape.class {
-            Class::Command if body.starts_with(STEP) => inside = true,
-            Class::Info if body.starts_with(b"##[endgroup]") => inside = false,
+            Class::Command if record.body(text).starts_with(STEP) => inside = true,
+            Class::Info if inside && record.body(text).starts_with(b"##[endgroup]") => inside = false,
             _ if inside => record.shape.class = Class::Info,
             _ => {}
         }
@@ -225,17 +224,20 @@ struct Anchor {
 
 /// Finds the distinct anchors and lowers the weight of the others.
 fn anchors(records: &[Record], text: &str, alike: &[u32], ranked: &mut Ranked, common: &mut [bool]) -> Vec<Anchor> {
-    let mut seen: Map<u64, usize> = Map::default();
+    let telling = |r: &Record| r.is_anchor() || matches!(r.shape.class, Class::Warn | Class::Cause);
+    let count = records.iter().filter(|record| telling(record)).count();
+    let mut seen: Map<u64, usize> = Map::with_capacity_and_hasher(count, BuildHasherDefault::default());
     // How many there are of a template, and how many were met.
     let mut kinds = vec![(0, 0); records.len()];
     let mut anchors = Vec::new();
     for (at, record) in records.iter().enumerate() {
-        if !(record.is_anchor() || matches!(record.shape.class, Class::Warn | Class::Cause)) {
+        if !telling(record) {
             continue;
         }
         let mut hasher = Spread::default();
         hasher.write(record.body(text));
-        if let Some(&first) = seen.get(&hasher.finish()) {
+        let first = *seen.entry(hasher.finish()).or_insert(at);
+        if first != at {
             ranked.weights[at] = REPEAT;
             common[at] = true;
             let repeat = ranked.repeats.entry(first as u32).or_default();
@@ -243,7 +245,6 @@ fn anchors(records: &[Record], text: &str, alike: &[u32], ranked: &mut Ranked, c
             repeat.last = record.next_number() - 1;
             continue;
         }
-        seen.insert(hasher.finish(), at);
         kinds[alike[at] as usize].0 += 1;
         anchors.push(Anchor { at, nth: 0 });
     }

@@ -117,16 +117,19 @@ impl<'a> Choice<'a> {
         let mut used = self.mark;
         self.kept.fill(false);
         let most = room.max(samples);
-        for Candidate { weight, at, cost } in order {
+        for candidate in order {
             if used + self.mark >= most {
                 break; // Not even an empty line fits.
             }
-            let room = if *weight >= WANTED { room } else { samples };
-            let cost = *cost.get_or_insert_with(|| self.cost(*at));
-            if used + cost <= room {
-                self.kept[*at] = true;
+            let at = candidate.at as usize;
+            let room = if candidate.weight >= WANTED { room } else { samples };
+            if candidate.cost == 0 {
+                candidate.cost = self.cost(at) as u32;
+            }
+            if used + candidate.cost as usize <= room {
+                self.kept[at] = true;
                 // A mark on either side at worst; a neighbour that is kept needs none.
-                used = used + cost - self.marks_saved(*at);
+                used = used + candidate.cost as usize - self.marks_saved(at);
             }
         }
     }
@@ -140,12 +143,18 @@ impl<'a> Choice<'a> {
     /// Bytes of a record's own lines, with the mark between them.
     fn lines_cost(&self, at: usize) -> usize {
         let record = &self.folded.records[at];
-        let first = render::cost(record.line(self.text), self.limit(at));
+        let limit = self.limit(at);
+        // A line that is not cut is not looked at: most are only weighed.
+        let cost = |start: u32, end: u32| match (end - start) as usize {
+            length if length <= limit => length + 1,
+            _ => render::cost(&self.text[start as usize..end as usize], limit),
+        };
+        let first = cost(record.start, record.end);
         match record.count {
             1 => first,
-            2 => first + render::cost(record.last_line(self.text), self.limit(at)),
+            2 => first + cost(record.last_start, record.last_end),
             _ if record.equal => first + self.mark,
-            _ => first + self.mark + render::cost(record.last_line(self.text), self.limit(at)),
+            _ => first + self.mark + cost(record.last_start, record.last_end),
         }
     }
 
@@ -271,9 +280,9 @@ impl<'a> Choice<'a> {
 #[derive(Clone, Copy, Default)]
 struct Candidate {
     weight: u8,
-    at: usize,
-    /// Bytes it takes at worst, once it has been asked for.
-    cost: Option<usize>,
+    at: u32,
+    /// Bytes it takes at worst, once it has been asked for; 0 before. They are fewer than a text may have.
+    cost: u32,
 }
 
 /// Records with their weights, the heaviest first and the earliest first among equals. A weight of 0 is never taken.
@@ -289,7 +298,7 @@ fn by_weight(weights: &[u8]) -> Vec<Candidate> {
     let mut sorted = vec![Candidate::default(); weights.len()];
     for (at, &weight) in weights.iter().enumerate() {
         let slot = &mut starts[usize::from(u8::MAX - weight)];
-        sorted[*slot] = Candidate { weight, at, cost: None };
+        sorted[*slot] = Candidate { weight, at: at as u32, cost: 0 };
         *slot += 1;
     }
     sorted.truncate(wanted);
