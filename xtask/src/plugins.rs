@@ -46,25 +46,23 @@ pub(crate) fn build(workspace: &Workspace) -> Result<Vec<PathBuf>, TaskError> {
 
 /// Builds plugins of the workspace by their names and says where each component is, in the same order.
 pub(crate) fn build_these(workspace: &Workspace, plugins: &[&str]) -> Result<Vec<PathBuf>, TaskError> {
-    let mut command = command(workspace);
-    command.arg("--lib");
     for plugin in plugins {
-        command.args(["-p", plugin]);
+        // As a component alone: a library that is one for Rust as well is not optimised as a whole, and is larger.
+        run::visibly(command(workspace, "rustc").args(["--lib", "-p", plugin, "--crate-type", "cdylib"]))?;
     }
-    run::visibly(&mut command)?;
     let folder = folder(workspace);
     Ok(plugins.iter().map(|plugin| folder.join(format!("{}.wasm", plugin.replace('-', "_")))).collect())
 }
 
 /// Builds the guests of the tests: each is an example of its package.
 pub(crate) fn build_guests(workspace: &Workspace) -> Result<(), TaskError> {
-    run::visibly(command(workspace).args(["--examples", "-p", GUESTS]))
+    run::visibly(command(workspace, "build").args(["--examples", "-p", GUESTS]))
 }
 
-/// A build of components.
-fn command(workspace: &Workspace) -> Command {
+/// A build of components, by this verb of cargo.
+fn command(workspace: &Workspace, verb: &str) -> Command {
     let mut command = run::cargo(&workspace.root);
-    command.args(["build", "--target", PLUGIN_TARGET, "--profile", PROFILE]);
+    command.args([verb, "--target", PLUGIN_TARGET, "--profile", PROFILE]);
     // Flags meant for the host would win over those of the target, and may not fit it.
     command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     command.env("CARGO_TARGET_WASM32_WASIP2_RUSTFLAGS", RUSTFLAGS);

@@ -19,7 +19,7 @@ use crate::workspace::Workspace;
 /// The package that measures.
 const QUALITY: &str = "hermes-quality";
 /// The other programs; each has its versions and hashes in `bench/quality/peers/NAME.txt`.
-const PEERS: [&str; 3] = ["gitleaks", "betterleaks", "credsweeper"];
+const PEERS: [&str; 4] = ["gitleaks", "betterleaks", "credsweeper", "kingfisher"];
 /// What was installed, kept beside it.
 const STAMP: &str = "installed";
 

@@ -11,6 +11,7 @@ pub mod cases;
 pub mod decisions;
 pub mod driver;
 pub mod generator;
+pub mod judged;
 pub mod peers;
 pub mod plain;
 pub mod score;

@@ -13,22 +13,23 @@ use hermes_bench::{MIB, log_with_secrets, ordinary_log};
 use hermes_quality::cases::{self, Case};
 use hermes_quality::decisions::Decisions;
 use hermes_quality::driver::{self, Driver, Fault, Which, Wrong};
+use hermes_quality::judged::{Judged, Tally};
 use hermes_quality::peers::{ONLY_PEER, Peer};
-use hermes_quality::plain;
-use hermes_quality::score;
+use hermes_quality::plain::{self, Folder, Kind};
 use hermes_quality::seeds;
 use hermes_quality::speed;
 use hermes_quality::summaries;
 use hermes_quality::table::Table;
 
 const USAGE: &str = "usage: hermes-quality generated|peers|summaries|speed|all [--quick] [--corpus DIR] [--peers DIR]
-       hermes-quality plain DIR...
+                                                          [--plain [NAME=]DIR]...
+       hermes-quality plain [NAME=]DIR...
   generated   every generated case through the redactor
-  peers       the same texts through gitleaks, betterleaks and CredSweeper as well
+  peers       the same texts through gitleaks, betterleaks, CredSweeper and kingfisher as well
   summaries   the logs of a corpus through the summariser
   speed       what the hooks cost
   all         all of these; --quick leaves the peers out
-  plain       lists every mask in folders of ordinary files";
+  plain       every mask in folders of ordinary files, by what was said about it; what nobody judged is listed";
 
 /// The most examples of a kind of fault that are printed.
 const EXAMPLES: usize = 3;
@@ -36,11 +37,15 @@ const EXAMPLES: usize = 3;
 const RECALL: f64 = 0.92;
 const TOKENS: usize = 4000;
 
+/// How many masks in 5 MB of ordinary files may be wrong.
+const WRONG: f64 = 1.0;
+
 struct Arguments {
     words: Vec<String>,
     quick: bool,
     corpus: Option<PathBuf>,
     peers: PathBuf,
+    plain: Vec<Folder>,
 }
 
 fn here() -> &'static Path {
@@ -49,12 +54,13 @@ fn here() -> &'static Path {
 
 fn arguments() -> Option<Arguments> {
     let beside = std::env::current_exe().ok()?.parent()?.parent()?.join("quality-peers");
-    let mut parsed = Arguments { words: Vec::new(), quick: false, corpus: None, peers: beside };
+    let mut parsed = Arguments { words: Vec::new(), quick: false, corpus: None, peers: beside, plain: Vec::new() };
     let mut given = std::env::args().skip(1);
     while let Some(word) = given.next() {
         match word.as_str() {
             "--quick" => parsed.quick = true,
             "--corpus" => parsed.corpus = Some(given.next()?.into()),
+            "--plain" => parsed.plain.push(Folder::parse(&given.next()?)),
             "--peers" => parsed.peers = given.next()?.into(),
             _ if word.starts_with('-') => return None,
             _ => parsed.words.push(word),
@@ -88,14 +94,23 @@ fn measure(arguments: &Arguments, table: &mut Table) -> Result<(), Box<dyn Error
     if !["generated", "peers", "summaries", "speed", "all", "plain"].contains(&what) {
         return Err(USAGE.into());
     }
+    if what == "plain" && arguments.words.len() < 2 {
+        return Err(USAGE.into());
+    }
     if what == "plain" {
-        return ordinary(&arguments.words[1..], table);
+        return ordinary(&arguments.words[1..].iter().map(|word| Folder::parse(word)).collect::<Vec<_>>(), table);
     }
     if all || what == "generated" || what == "peers" {
         let cases = cases::cases(&seeds::seeds(&here().join("../../plugins/redact-secrets/rules"))?, 1);
         let wrong = generated(&cases, table)?;
         if what == "peers" || all && !arguments.quick {
             beside(arguments, &cases, &wrong, table)?;
+        }
+    }
+    if all {
+        match &*arguments.plain {
+            [] => table.add("masks in ordinary files", "not measured", "no folders; give some with --plain DIR"),
+            folders => ordinary(folders, table)?,
         }
     }
     if all || what == "summaries" {
@@ -192,7 +207,7 @@ fn summarised(corpus: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
 fn peers_speed(arguments: &Arguments, ours: [f64; 2], table: &mut Table) -> Result<(), Box<dyn Error>> {
     let texts = [("an ordinary log", ordinary_log(16 * MIB)), ("a secret every 20 lines", log_with_secrets(16 * MIB))];
     for ((name, text), ours) in texts.into_iter().zip(ours) {
-        for peer in [Peer::Gitleaks, Peer::Betterleaks] {
+        for peer in Peer::FAST {
             let speed = peer.speed(&arguments.peers, &text)? / 1e6;
             let ratio = format!("one core, starting not counted; the hook is {:.0} times as fast", ours / speed);
             table.add(format!("{}, {name}", peer.name()), format!("{speed:.1} MB/s"), ratio);
@@ -201,18 +216,42 @@ fn peers_speed(arguments: &Arguments, ours: [f64; 2], table: &mut Table) -> Resu
     Ok(())
 }
 
-fn ordinary(folders: &[String], table: &mut Table) -> Result<(), Box<dyn Error>> {
+fn ordinary(folders: &[Folder], table: &mut Table) -> Result<(), Box<dyn Error>> {
     let driver = Driver::open(Which::Redactor)?;
+    let judged = Judged::read(&here().join("judged.toml"))?;
     let mut seen = plain::Seen::default();
     for folder in folders {
-        plain::walk(&driver, Path::new(folder), &mut seen)?;
+        plain::walk(&driver, folder, &mut seen)
+            .map_err(|error| format!("{} cannot be read: {error}", folder.path.display()))?;
     }
-    for (path, around) in &seen.masks {
-        println!("{}: {}", path.display(), score::readable(around));
+    let tally = Tally::of(&judged, &seen);
+    for (mask, reason) in &tally.wrong {
+        println!("wrong: {} {}: {reason}", mask.folder, mask.file);
     }
+    print!("{}", tally.to_judge());
     seen.withheld.iter().for_each(|path| println!("{}: withheld", path.display()));
-    table.add("ordinary files", format!("{} files, {:.1} MB", seen.files, seen.bytes as f64 / 1e6), "");
-    table.add("masks", seen.masks.len().to_string(), format!("{:.2} for every 5 MB", seen.rate()));
+    let of = |kind| seen.bytes.get(&kind).copied().unwrap_or_default();
+    let mega = |kind| of(kind) as f64 / 1e6;
+    let all = of(Kind::Log) + of(Kind::Source) + of(Kind::Lock);
+    let read = format!(
+        "{:.1} MB of logs, {:.1} of source, {:.1} of lock files",
+        mega(Kind::Log),
+        mega(Kind::Source),
+        mega(Kind::Lock)
+    );
+    table.add("ordinary files", read, format!("{} files", seen.files));
+    let (right, wrong, new) = (tally.right, tally.wrong.len(), tally.new.len());
+    let masks = format!("{} masks: {right} right, {wrong} wrong, {new} new", seen.masks.len());
+    table.add("masks in ordinary files", masks, "right: a secret of an example or a test");
+    let locks = seen.masks.iter().filter(|mask| mask.kind == Kind::Lock).count();
+    table.add("masks in lock files", locks.to_string(), "goal 0");
+    for (what, kind) in [("logs", Kind::Log), ("source", Kind::Source)].into_iter().filter(|(_, kind)| of(*kind) > 0) {
+        let rate = tally.of_kind(kind) as f64 * 5e6 / of(kind).max(1) as f64;
+        table.add(format!("wrong or new, in 5 MB of {what}"), format!("{rate:.2}"), "goal 1");
+    }
+    let rate = tally.rate(all);
+    table.must(rate <= WRONG, format!("{rate:.2} masks in 5 MB of ordinary files are wrong, or nobody judged them"));
+    table.must(locks == 0, format!("{locks} masks in lock files"));
     table.must(seen.withheld.is_empty(), format!("{} files were withheld", seen.withheld.len()));
     Ok(())
 }

@@ -24,6 +24,8 @@ pub enum Peer {
     Betterleaks,
     /// CredSweeper: rules and a learned model in Python.
     Credsweeper,
+    /// kingfisher: rules in Rust, run by vectorscan.
+    Kingfisher,
 }
 
 /// Why a peer cannot be asked.
@@ -74,7 +76,10 @@ pub const PEER_TAKES: &str = "the peer takes what must stay";
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Gitleaks, Self::Betterleaks, Self::Credsweeper];
+    pub const ALL: [Self; 4] = [Self::Gitleaks, Self::Betterleaks, Self::Credsweeper, Self::Kingfisher];
+
+    /// Those whose speed is measured: a learned model is not made for it.
+    pub const FAST: [Self; 3] = [Self::Gitleaks, Self::Betterleaks, Self::Kingfisher];
 
     /// Its name, which is also that of its program and its environment.
     pub fn name(self) -> &'static str {
@@ -82,7 +87,13 @@ impl Peer {
             Self::Gitleaks => "gitleaks",
             Self::Betterleaks => "betterleaks",
             Self::Credsweeper => "credsweeper",
+            Self::Kingfisher => "kingfisher",
         }
+    }
+
+    /// How many times a text stands in what its speed is measured with: a fast one is over before a clock has ticked.
+    fn repeats(self) -> usize {
+        if self == Self::Kingfisher { 8 } else { 1 }
     }
 
     /// Of how many texts it gets one: a learned model takes its time.
@@ -107,6 +118,12 @@ impl Peer {
         let mut command = Command::new("taskset");
         command.args(["-c", "0"]).arg(&path).stderr(Stdio::null()).env("GOMAXPROCS", "1");
         match self {
+            Self::Kingfisher => {
+                // Nothing is asked of the services, every finding counts, and what was compiled is kept with the program.
+                let quietly = ["--quiet", "--no-update-check", "scan", "--no-validate", "--no-dedup", "-c", "low"];
+                command.args(quietly).args(["-f", "jsonl", "--jobs", "1", "--rule-cache-dir"]);
+                command.arg(folder.join(self.name()).join("rules")).arg("-o").arg(&output).arg(&input)
+            }
             Self::Gitleaks => {
                 command.args(["stdin", "-f", "json", "--no-banner", "--exit-code", "0", "-r"]).arg(&output)
             }
@@ -115,15 +132,16 @@ impl Peer {
                 command.arg("--path").arg(&input).arg("--save-json").arg(&output).args(["--jobs", "1"])
             }
         };
-        let stdin = if self == Self::Credsweeper {
-            Stdio::null()
-        } else {
-            std::fs::File::open(&input).map_err(missing)?.into()
+        let stdin = match self {
+            Self::Credsweeper | Self::Kingfisher => Stdio::null(),
+            Self::Gitleaks | Self::Betterleaks => std::fs::File::open(&input).map_err(missing)?.into(),
         };
         let started = Instant::now();
         let done = command.stdin(stdin).output().map_err(missing)?;
         let took = started.elapsed();
-        if !done.status.success() {
+        // kingfisher says with 200 that it found something.
+        let found = self == Self::Kingfisher && done.status.code() == Some(200);
+        if !(done.status.success() || found) {
             // 127: `taskset` or the program is not there.
             return Err(PeerError::Answer(self.name(), format!("{} from {}", done.status, path.display())));
         }
@@ -140,11 +158,12 @@ impl Peer {
             Some(Finding { line: number(line)?, value: value.as_str().filter(|value| !value.is_empty())?.to_owned() })
         };
         let mut found = Vec::new();
-        if self == Self::Betterleaks {
+        if matches!(self, Self::Betterleaks | Self::Kingfisher) {
             for line in answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 let row: Value = serde_json::from_slice(line).map_err(broken)?;
                 let row = &row["finding"];
                 found.extend(finding(&row["location"]["start_line"], &row["match"]["value"]));
+                found.extend(finding(&row["line"], &row["snippet"]));
             }
             return Ok(found);
         }
@@ -217,6 +236,7 @@ impl Peer {
     /// It does not start, or fails.
     pub fn speed(self, folder: &Path, text: &str) -> Result<f64, PeerError> {
         let mut times = Vec::new();
+        let text = text.repeat(self.repeats());
         for _ in 0..3 {
             let empty = self.ask(folder, b"\n")?.1;
             times.push(self.ask(folder, text.as_bytes())?.1.saturating_sub(empty).max(Duration::from_micros(100)));
