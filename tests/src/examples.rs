@@ -16,7 +16,7 @@ use crate::{guests, manifests, wait};
 /// How often a call is timed in a row before the other side has its turn.
 const IN_A_ROW: usize = 10;
 /// How many turns both sides have.
-const TURNS: usize = 20;
+const TURNS: usize = 60;
 
 /// What every language has: the name of an example and its hook.
 pub const NAMES: [(&str, &str); 3] =
