@@ -1,4 +1,4 @@
-//! What a person said about every mask in ordinary files: a secret stands there, or ordinary text was masked.
+//! What was said about every mask in ordinary files: a secret stands there, or ordinary text was masked.
 //!
 //! The list holds keys and reasons. It must never hold a value, nor a line of a file.
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::plain::{Kind, Mask, Seen};
 
-/// What a person said about a mask.
+/// What was said about a mask.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Verdict {
